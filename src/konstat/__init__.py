@@ -1,0 +1,1 @@
+"""konstat: Kubernetes operators whose status can be believed."""

@@ -1,0 +1,1 @@
+"""List and watch into stores that controllers share."""

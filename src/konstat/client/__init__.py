@@ -1,0 +1,1 @@
+"""The only HTTP client: configuration, credentials, transport, verbs."""

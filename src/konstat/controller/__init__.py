@@ -1,0 +1,1 @@
+"""Controllers, contexts, workers and the manager."""

@@ -1,0 +1,1 @@
+"""An actor that plays nodes and kubelets through the public API only."""

@@ -1,0 +1,1 @@
+"""The keyed work queue."""

@@ -1,0 +1,1 @@
+"""Is an object done, and if not, why: pure functions of plain content."""

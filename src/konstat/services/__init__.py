@@ -1,0 +1,1 @@
+"""Optional, mutually ignorant services beside the controllers: events, metrics, health."""

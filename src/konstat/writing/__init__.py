@@ -1,0 +1,1 @@
+"""Writes that change the cluster on behalf of one attempt: apply, status, finalizers."""
