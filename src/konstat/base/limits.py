@@ -17,11 +17,36 @@ RESPONSE_BYTES: Final = 256 * 1024 * 1024  # a page of 500 objects at etcd's lim
 WATCH_LINE_BYTES: Final = 8 * 1024 * 1024  # an object is at most 1.5 MiB in etcd; old + new + slack
 REQUEST_TRIES: Final = 4  # for answers that say "later" and for connections closed under us
 RETRY_AFTER_MAXIMUM_SECONDS: Final = 60.0
+REQUEST_RETRY_FIRST_SECONDS: Final = 0.1
+REQUEST_RETRY_MAXIMUM_SECONDS: Final = 2.0
+REMEMBERED_HEADERS: Final = 64  # pairs of Content-Type and Accept; konstat uses under ten
+REMEMBERED_WARNINGS: Final = 256  # distinct Warning headers that are logged once
+LIST_RESTARTS: Final = 3  # of a paged list whose continue token expired
+DISCOVERY_GROUPS: Final = 1000
+IDLE_CONNECTION_SECONDS: Final = 45.0  # kept for reuse; load balancers cut at 60 and more
+KEEPALIVE_IDLE_SECONDS: Final = 30  # TCP keepalive: a dead peer is found in about a minute
+KEEPALIVE_INTERVAL_SECONDS: Final = 10
+KEEPALIVE_PROBES: Final = 3
+UNACKNOWLEDGED_SECONDS: Final = 30  # TCP_USER_TIMEOUT: sent bytes without an acknowledgement
 
 # --- credentials ----------------------------------------------------------------------------
 EXEC_PLUGIN_TIMEOUT_SECONDS: Final = 30.0
 EXEC_PLUGIN_OUTPUT_BYTES: Final = 1024 * 1024
+EXEC_PLUGIN_EARLY_SECONDS: Final = 10.0  # a credential is renewed so long before it expires
+CREDENTIAL_FILE_BYTES: Final = 4 * 1024 * 1024  # kubeconfig, CA bundles, certificates, tokens
+CERTIFICATE_REREAD_SECONDS: Final = 30.0  # how often CA and certificate files are looked at
 TOKEN_FILE_REREAD_SECONDS: Final = 60.0  # as client-go; kubelet rotates at 80 % of life
+
+# --- objects --------------------------------------------------------------------------------
+QUANTITY_CHARACTERS: Final = 128  # 2^63-1 nanounits have 28 digits
+DURATION_CHARACTERS: Final = 128
+SELECTOR_CHARACTERS: Final = 64 * 1024  # it travels in a URL
+SCHEMA_DEPTH: Final = 64  # nested Models
+
+# --- YAML -----------------------------------------------------------------------------------
+YAML_CHARACTERS: Final = 16 * 1024 * 1024  # bundles of CRDs reach a few MiB
+YAML_VALUES: Final = 1_000_000  # with anchors written out
+YAML_DEPTH: Final = 200  # the deepest structural schemas stay under 50
 
 # --- list and watch -------------------------------------------------------------------------
 LIST_PAGE_OBJECTS: Final = 500  # client-go's page size
@@ -32,6 +57,12 @@ WATCH_BACKOFF_FIRST_SECONDS: Final = 0.5
 WATCH_BACKOFF_MAXIMUM_SECONDS: Final = 30.0
 UNAVAILABLE_RETRY_SECONDS: Final = 30.0  # how often a forbidden or absent kind is tried again
 DECODE_SLICE_OBJECTS: Final = 50  # decoded between two turns of the event loop
+WATCH_LIST_SECONDS: Final = 60.0  # for the initial events of a watch; then pages are listed
+WATCH_SHORT_SECONDS: Final = 1.0  # a stream that lived no longer is not resumed at once
+WATCH_QUIET_SECONDS: Final = 10.0  # a stream that lived longer is alive although nothing came
+RELIST_SECONDS: Final = 3600.0 * 10  # repairs what no stream can tell; as rare as the resync
+STORE_TOMBSTONES: Final = 4096  # deletions remembered, so that a late answer raises no ghost
+STORE_OWN_VERSIONS: Final = 16  # own writes of one object that the watch has not shown yet
 
 # --- queue and attempts ---------------------------------------------------------------------
 CONCURRENT_ATTEMPTS: Final = 8
@@ -39,6 +70,7 @@ RETRY_FIRST_SECONDS: Final = 0.5
 RETRY_MAXIMUM_SECONDS: Final = 300.0
 ATTEMPTS_PER_SECOND: Final = 200.0  # over all keys of a controller
 ATTEMPTS_BURST: Final = 400
+RESYNC_TURN_TAKES: Final = 8  # fresh keys taken before a waiting resync key gets its turn
 RESYNC_SECONDS: Final = 3600.0 * 10  # controller-runtime's default; level-triggering needs no more
 ATTEMPT_TIMEOUT_SECONDS: Final = 300.0
 RESET_AFTER_SECONDS: Final = 1.0  # promise 1: an unsettled attempt on a new generation says so
@@ -56,6 +88,8 @@ MESSAGE_CAUSES: Final = 3
 MESSAGE_NAMES: Final = 3
 STATUS_WRITE_TRIES: Final = 5
 FINALIZER_WRITE_TRIES: Final = 5
+APPLY_TRIES: Final = 3  # of one child that moves under us
+APPLY_HISTORIES: Final = 10_000  # children whose reverts and corrections are remembered
 REVERTS: Final = 2  # a field undone this often by the server is reported, not fought for
 CONTESTED_CORRECTIONS: Final = 10  # by a rival writer, within …
 CONTESTED_WINDOW_SECONDS: Final = 60.0
@@ -74,6 +108,12 @@ PODS_PER_NODE: Final = 110
 # --- the rig --------------------------------------------------------------------------------
 RIG_START_SECONDS: Final = 90.0
 RIG_STOP_SECONDS: Final = 15.0
+RIG_POLL_SECONDS: Final = 0.02  # between two looks at a program that starts or stops
+RIG_LOG_LINES: Final = 15  # of a program that ended, shown in the error
+RIG_BUILD_SECONDS: Final = 3600.0  # one program; kube-apiserver takes five minutes on two cores
+RIG_BUILD_WAIT_SECONDS: Final = 2 * 3600.0  # for another builder of the same programs
+RIG_AUDIT_MEGABYTES: Final = 1024  # then the audit log is cut; ~1 kB a request
+RIG_STALE_SECONDS: Final = 60.0  # a data folder without an owner is removed after this age
 
 assert STATUS_BYTES < 1024 * 1024
 assert MESSAGE_CHARACTERS <= 32768
