@@ -31,6 +31,7 @@ UNACKNOWLEDGED_SECONDS: Final = 30  # TCP_USER_TIMEOUT: sent bytes without an ac
 
 # --- credentials ----------------------------------------------------------------------------
 EXEC_PLUGIN_TIMEOUT_SECONDS: Final = 30.0
+EXEC_PLUGIN_INTERACTIVE_SECONDS: Final = 300.0  # a person types a password or uses a browser
 EXEC_PLUGIN_OUTPUT_BYTES: Final = 1024 * 1024
 EXEC_PLUGIN_EARLY_SECONDS: Final = 10.0  # a credential is renewed so long before it expires
 CREDENTIAL_FILE_BYTES: Final = 4 * 1024 * 1024  # kubeconfig, CA bundles, certificates, tokens
@@ -76,7 +77,16 @@ ATTEMPT_TIMEOUT_SECONDS: Final = 300.0
 RESET_AFTER_SECONDS: Final = 1.0  # promise 1: an unsettled attempt on a new generation says so
 STOP_GRACE_SECONDS: Final = 20.0  # under a pod's 30 s
 READS_LIVE_PER_ATTEMPT: Final = 200
+PRUNED_PER_ATTEMPT: Final = 500  # the rest goes at the next attempt
+PROGRESS_RECHECK_SECONDS: Final = 20.0  # verdicts that depend on the time (unschedulable for 15 s)
+STATUS_RETRY_FIRST_SECONDS: Final = 1.0  # after a status write that the server could not take
+STATUS_RETRY_MAXIMUM_SECONDS: Final = 60.0
+LOOP_WATCH_SECONDS: Final = 0.25  # how often the watchdog measures
 LOOP_BLOCKED_SECONDS: Final = 1.0  # a reconcile that blocks the loop this long is reported
+
+EVENT_FLUSH_SECONDS: Final = 3.0  # for events still queued when the manager stops
+CRD_ESTABLISHED_SECONDS: Final = 30.0
+CRD_POLL_SECONDS: Final = 0.1
 
 # --- status ---------------------------------------------------------------------------------
 STATUS_BYTES: Final = 32 * 1024  # soft budget; etcd's limit is 1.5 MiB
@@ -93,6 +103,12 @@ APPLY_HISTORIES: Final = 10_000  # children whose reverts and corrections are re
 REVERTS: Final = 2  # a field undone this often by the server is reported, not fought for
 CONTESTED_CORRECTIONS: Final = 10  # by a rival writer, within …
 CONTESTED_WINDOW_SECONDS: Final = 60.0
+
+# --- readiness ------------------------------------------------------------------------------
+READINESS_DETAIL_CHARACTERS: Final = 240  # of a kubelet's or scheduler's text inside a message
+READINESS_EVIDENCE: Final = 8  # observations that one verdict carries
+CRASH_HOLD_SECONDS: Final = 600.0  # the kubelet forgets its back-off after ten good minutes
+CRASH_HOLD_MINIMUM_SECONDS: Final = 30.0  # a restarted container proves itself at least so long
 
 # --- events and metrics ---------------------------------------------------------------------
 EVENT_QUEUE: Final = 1000
