@@ -7,6 +7,7 @@ comparison. Connections that exist keep their context, new ones get the new one 
 from __future__ import annotations
 
 import binascii
+import logging
 import os
 import ssl
 import tempfile
@@ -17,6 +18,8 @@ from konstat.base import clock, limits
 from konstat.client.cluster import ClusterConfig
 from konstat.client.files import read_bytes, stamp
 from konstat.errors import ConfigError
+
+log = logging.getLogger(__name__)
 
 
 class KeyPair:
@@ -46,28 +49,34 @@ class TLSContexts:
     def current(self, plugin_pair: KeyPair | None) -> ssl.SSLContext:
         """The context with the given pair of a plugin, or with the configured certificate.
 
-        Raises ConfigError when a certificate or key cannot be used.
+        Raises ConfigError when a certificate or key cannot be used and there is no earlier one.
         """
-        if self._context is not None:
-            now = clock.monotonic()
-            same = plugin_pair is self._pair or (
-                plugin_pair is not None and plugin_pair.same(self._pair)
-            )
-            if same and now - self._looked_at < limits.CERTIFICATE_REREAD_SECONDS:
+        same = plugin_pair is self._pair or (
+            plugin_pair is not None and plugin_pair.same(self._pair)
+        )
+        now = clock.monotonic()
+        if self._context is not None and same:
+            if now - self._looked_at < limits.CERTIFICATE_REREAD_SECONDS:
                 return self._context
-            if same and not self.changed():
-                self._looked_at = now
+            self._looked_at = now
+            if not self._changed():
                 return self._context
         # Stamps first: a file that changes while it is read is read again next time.
         stamps = self._stamps_now()
-        context = build_context(self._config, plugin_pair)
+        try:
+            context = build_context(self._config, plugin_pair)
+        except ConfigError as error:
+            if self._context is None or not same:
+                raise
+            # Half of a pair is replaced: the old one serves until both are there.
+            log.warning("keeping the last certificates: %s", error)
+            return self._context
         self._context, self._pair, self._stamps = context, plugin_pair, stamps
-        self._looked_at = clock.monotonic()
+        self._looked_at = now
         return context
 
-    def changed(self) -> bool:
-        """Whether a certificate file changed since the context was built."""
-        return self._context is None or self._stamps_now() != self._stamps
+    def _changed(self) -> bool:
+        return self._stamps_now() != self._stamps
 
     def expire(self) -> None:
         """Look at the files again at the next request."""
@@ -102,7 +111,7 @@ def _load_authority(context: ssl.SSLContext, config: ClusterConfig) -> None:
     place = "certificate-authority-data" if config.ca_data else config.ca_file
     data = config.ca_data or read_bytes(config.ca_file, what="the certificate authority")
     try:
-        context.load_verify_locations(cadata=data.decode("ascii"))
+        context.load_verify_locations(cadata=data.decode("ascii", "ignore"))
     except (ssl.SSLError, ValueError) as error:
         raise ConfigError(
             f"{config.source}: the certificate authority ({place}) is not usable:"
