@@ -17,10 +17,9 @@ from konstat.objects.diff import (
     apply_merge_patch,
     differences,
     merge_patch,
-    pointer,
-    pointer_segments,
     same,
 )
+from konstat.objects.place import pointer, pointer_segments
 from konstat.objects.shape import shape_of_schema
 
 names = st.text(alphabet="abc/~.é", min_size=1, max_size=4)

@@ -42,7 +42,6 @@ TOKEN_FILE_REREAD_SECONDS: Final = 60.0  # as client-go; kubelet rotates at 80 %
 QUANTITY_CHARACTERS: Final = 128  # 2^63-1 nanounits have 28 digits
 DURATION_CHARACTERS: Final = 128
 SELECTOR_CHARACTERS: Final = 64 * 1024  # it travels in a URL
-SCHEMA_DEPTH: Final = 64  # nested Models
 
 # --- YAML -----------------------------------------------------------------------------------
 YAML_CHARACTERS: Final = 16 * 1024 * 1024  # bundles of CRDs reach a few MiB

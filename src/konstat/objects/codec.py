@@ -1,17 +1,38 @@
-"""JSON in and out, and the compact form in which objects are cached."""
+"""JSON in and out, and the compact form in which objects are cached.
+
+Every value of an author's type passes through `typed`, `typed_json`, `encode` or `plain`, which
+know konstat's own scalar types (`Quantity`) beyond those of msgspec.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import msgspec
 
 from konstat.objects.meta import Metadata
+from konstat.objects.quantity import Quantity
+
+P = TypeVar("P")
+
+
+def _from_json_type(as_type: type, value: Any) -> Any:
+    if as_type is Quantity:
+        return Quantity(value)
+    raise TypeError(f"{as_type!r} is not a type that JSON can be decoded as")
+
+
+def _to_json_type(value: Any) -> Any:
+    if isinstance(value, Quantity):
+        return value.text
+    raise TypeError(f"{type(value).__name__} is not a type that JSON can say")
+
 
 _parts_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _metadata_decoder = msgspec.json.Decoder(Metadata)
 _any_decoder = msgspec.json.Decoder()
-_encoder = msgspec.json.Encoder()
+_encoder = msgspec.json.Encoder(enc_hook=_to_json_type)
 
 
 def encode(value: Any) -> bytes:
@@ -22,6 +43,33 @@ def encode(value: Any) -> bytes:
 def decode(data: bytes | msgspec.Raw) -> Any:
     """Plain dicts, lists and scalars; raises ValueError (msgspec.DecodeError) on bad JSON."""
     return _any_decoder.decode(data)
+
+
+@cache
+def _decoder(as_type: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(as_type, dec_hook=_from_json_type)
+
+
+def typed_json(data: bytes | msgspec.Raw, as_type: type[P]) -> P:
+    """JSON as ``as_type``.
+
+    Raises msgspec.ValidationError with the place in its text when it does not fit, and
+    msgspec.DecodeError when it is not JSON.
+    """
+    return _decoder(as_type).decode(data)
+
+
+def typed(value: Any, as_type: type[P]) -> P:
+    """Plain data as ``as_type``; raises msgspec.ValidationError when it does not fit."""
+    return msgspec.convert(value, as_type, dec_hook=_from_json_type)
+
+
+def plain(value: Any) -> Any:
+    """``value`` as dicts, lists and scalars that JSON knows; sets come out in order.
+
+    Raises TypeError for what JSON cannot say.
+    """
+    return msgspec.to_builtins(value, enc_hook=_to_json_type, order="deterministic")
 
 
 def split(data: bytes | msgspec.Raw) -> tuple[Metadata, dict[str, msgspec.Raw]]:

@@ -2,7 +2,7 @@
 
 `differences` asks whether every field of a wanted manifest holds in the live object, as the
 server merges and normalises it; what the server or others added never counts. `merge_patch` and
-`apply_merge_patch` are RFC 7386, `pointer` is RFC 6901, `applied_hash` names a manifest.
+`apply_merge_patch` are RFC 7386, `applied_hash` names a manifest.
 Comes after `konstat.objects.shape`; the writer, the simulator and the linter use it.
 """
 
@@ -16,6 +16,8 @@ from typing import Any, Final
 
 import msgspec
 
+from konstat.objects.model import without_none
+from konstat.objects.place import member_path
 from konstat.objects.quantity import same_amount
 from konstat.objects.shape import Shape, shape_of
 
@@ -106,7 +108,7 @@ def _in_mapping(
         there = live.get(name)
         if there is None and name in shape.drops and not value:
             continue
-        yield from _in_value(value, there, shape.field(name), _member(path, name))
+        yield from _in_value(value, there, shape.field(name), member_path(path, name))
 
 
 def _in_list(
@@ -197,12 +199,6 @@ def same(left: Any, right: Any) -> bool:
     return left == right
 
 
-def _member(path: str, name: str) -> str:
-    plain = name.replace("_", "a").replace("-", "a").isalnum()
-    step = name if plain else f"[{_shown(name)}]"
-    return f"{path}.{step}" if path and plain else f"{path}{step}"
-
-
 def _shown(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
@@ -242,34 +238,10 @@ def apply_merge_patch(target: Any, patch: Any) -> Any:
     return result
 
 
-def pointer(*segments: str | int) -> str:
-    """An RFC 6901 pointer: ``pointer("metadata", "annotations", "a/b")``."""
-    return "".join(f"/{str(s).replace('~', '~0').replace('/', '~1')}" for s in segments)
-
-
-def pointer_segments(text: str) -> list[str]:
-    """The segments of an RFC 6901 pointer; raises ValueError for a text that is none."""
-    if text and not text.startswith("/"):
-        raise ValueError(f"{text!r} is not a JSON pointer: it starts with '/'")
-    segments = text.split("/")[1:]
-    for segment in segments:
-        if "~" in segment.replace("~0", "").replace("~1", ""):
-            raise ValueError(f"{text!r} is not a JSON pointer: '~' is written '~0'")
-    return [s.replace("~1", "/").replace("~0", "~") for s in segments]
-
-
 def applied_hash(manifest: Mapping[str, Any]) -> str:
     """A short stable name of a manifest's content: 16 hexadecimal digits.
 
     The order of members and members that are null do not count; the order of lists does.
     """
-    text = msgspec.json.encode(_without_null(manifest), order="sorted")
+    text = msgspec.json.encode(without_none(manifest), order="sorted")
     return hashlib.sha256(text).hexdigest()[:16]
-
-
-def _without_null(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {k: _without_null(v) for k, v in value.items() if v is not None}
-    if isinstance(value, list | tuple):
-        return [_without_null(v) for v in value]
-    return value

@@ -9,39 +9,67 @@ themselves, which is what type checkers follow exactly (measured for ty, basedpy
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, dataclass_transform, get_args, get_type_hints
+from typing import Any, ClassVar, dataclass_transform, get_args, get_type_hints
 
 import msgspec
 
 from konstat.errors import ModelError
+from konstat.objects import codec
+from konstat.objects.constraint import Rule
+
+
+def _create(
+    meta: type[Any],
+    name: str,
+    bases: tuple[type, ...],
+    namespace: dict[str, Any],
+    options: dict[str, Any],
+) -> Any:
+    """A Struct class; its ``rules`` keyword is ours and becomes an attribute."""
+    rules: tuple[Rule, ...] | None = None
+    if "rules" in options:
+        rules = tuple(options.pop("rules"))
+        if not all(isinstance(rule, Rule) for rule in rules):
+            raise ModelError(f"{name}: rules takes Rule(…) objects, not {rules!r}")
+    options.setdefault("kw_only", True)
+    options.setdefault("rename", "camel")
+    try:
+        created = msgspec.StructMeta.__new__(meta, name, bases, namespace, **options)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name}: {error}") from error
+    if rules is not None:
+        created._own_rules = rules
+    return created
 
 
 class _ModelMeta(msgspec.StructMeta):
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
     ) -> Any:
-        options.setdefault("kw_only", True)
-        options.setdefault("rename", "camel")
         options.setdefault("frozen", True)
         # JSON data has no cycles, and a full collection over 20,000 tracked objects stops the
         # event loop for 130–380 ms.
         options.setdefault("gc", False)
-        return super().__new__(mcls, name, bases, namespace, **options)
+        return _create(mcls, name, bases, namespace, options)
 
 
 class _StatusMeta(msgspec.StructMeta):
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
     ) -> Any:
-        options.setdefault("kw_only", True)
-        options.setdefault("rename", "camel")
         options.setdefault("frozen", False)
-        return super().__new__(mcls, name, bases, namespace, **options)
+        return _create(mcls, name, bases, namespace, options)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
 class Model(msgspec.Struct, metaclass=_ModelMeta):
-    """A nested structure in a spec or status: frozen, keyword-only, camelCase on the wire."""
+    """A nested structure in a spec or status: frozen, keyword-only, camelCase on the wire.
+
+    ``class Ports(Model, rules=[Rule("self.low <= self.high")])`` adds CEL rules over the whole
+    structure; a subclass has those of its bases too. Raises ModelError for a bad declaration.
+    """
+
+    _own_rules: ClassVar[tuple[Rule, ...]] = ()
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
@@ -63,8 +91,11 @@ class Status(msgspec.Struct, metaclass=_StatusMeta):
     """What the operator answers; the base of a resource's ``status``.
 
     Plain fields are published under their camelCase names and need a default, because a status
-    starts empty. Fields whose type is a `StatusPart` (components) become conditions.
+    starts empty. Fields whose type is a `StatusPart` (components) become conditions. Takes
+    ``rules=`` like a `Model`.
     """
+
+    _own_rules: ClassVar[tuple[Rule, ...]] = ()
 
 
 class NoSpec(Spec):
@@ -118,7 +149,7 @@ def status_fields(cls: type[Status]) -> tuple[StatusField, ...]:
 
     Raises ModelError when a plain field has no default, or a name is reserved.
     """
-    hints = get_type_hints(cls, include_extras=True)
+    hints = hints_of(cls)
     fields: list[StatusField] = []
     for field in msgspec.structs.fields(cls):
         hint = hints[field.name]
@@ -140,17 +171,41 @@ def status_fields(cls: type[Status]) -> tuple[StatusField, ...]:
     return tuple(fields)
 
 
+def hints_of(cls: type) -> dict[str, Any]:
+    """The resolved type hints of a class, with what stands in ``Annotated``.
+
+    Raises ModelError for a hint that names nothing.
+    """
+    try:
+        return get_type_hints(cls, include_extras=True)
+    except (NameError, TypeError, SyntaxError, AttributeError) as error:
+        raise ModelError(
+            f"{cls.__name__}: a type hint cannot be resolved: {error}; import its names at the"
+            " top of the module and declare the class there too"
+        ) from error
+
+
+def rules_of(cls: type) -> tuple[Rule, ...]:
+    """The CEL rules over the whole structure, those of its bases first."""
+    found: list[Rule] = []
+    for base in reversed(cls.__mro__):
+        own = base.__dict__.get("_own_rules", ())
+        found += [rule for rule in own if rule not in found]
+    return tuple(found)
+
+
 def to_plain(value: Any) -> Any:
-    """``value`` as plain JSON data; members of Models that are None are left out.
+    """``value`` as plain JSON data, sets in order; members that are None are left out.
 
     Raises TypeError or ValueError for what JSON cannot say.
     """
-    return _without_none(msgspec.to_builtins(value))
+    return without_none(codec.plain(value))
 
 
-def _without_none(value: Any) -> Any:
+def without_none(value: Any) -> Any:
+    """A copy of plain data without members that are None."""
     if isinstance(value, dict):
-        return {k: _without_none(v) for k, v in value.items() if v is not None}
+        return {k: without_none(v) for k, v in value.items() if v is not None}
     if isinstance(value, list | tuple):
-        return [_without_none(v) for v in value]
+        return [without_none(v) for v in value]
     return value

@@ -15,6 +15,8 @@ import msgspec
 
 from konstat.errors import ModelError, SpecInvalid
 from konstat.objects import codec
+from konstat.objects.constraint import Rule
+from konstat.objects.docs import class_description
 from konstat.objects.kind import Kind
 from konstat.objects.meta import Metadata, OwnerReference, Ref
 from konstat.objects.model import NoSpec, NoStatus, Status, status_fields, to_plain
@@ -39,6 +41,17 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     format: str = ""
 
 
+class Scale(msgspec.Struct, frozen=True, kw_only=True):
+    """The scale subresource, for ``kubectl scale`` and autoscalers; JSON paths such as these.
+
+    ``selector`` is the path of a status text with a label selector; autoscalers need it.
+    """
+
+    spec: str = ".spec.replicas"
+    status: str = ".status.replicas"
+    selector: str = ""
+
+
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
     """What a CustomResourceDefinition says beyond the types."""
 
@@ -47,7 +60,9 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     categories: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
     served: tuple[type[Resource[Any, Any]], ...] = ()
-    rules: tuple[Any, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    scale: Scale | None = None
+    deprecation: str = ""
 
 
 class Resource(Generic[S, T]):
@@ -60,7 +75,8 @@ class Resource(Generic[S, T]):
 
     ``kind`` and ``plural`` follow from the class name, ``scope`` is ``"Namespaced"`` or
     ``"Cluster"``; ``short_names``, ``categories``, ``columns``, ``served`` (classes of further
-    served versions) and ``rules`` (CEL over the whole object) shape the CRD.
+    served versions), ``rules`` (CEL over the whole object), ``scale`` and ``deprecation`` (the
+    warning that users of this version get) shape the CRD.
     Raises ModelError for a declaration that cannot work.
     """
 
@@ -86,7 +102,9 @@ class Resource(Generic[S, T]):
         categories: Iterable[str] = (),
         columns: Iterable[Column] = (),
         served: Iterable[type[Resource[Any, Any]]] = (),
-        rules: Iterable[Any] = (),
+        rules: Iterable[Rule] = (),
+        scale: Scale | None = None,
+        deprecation: str = "",
     ) -> None:
         super().__init_subclass__()
         _read_type_arguments(cls)
@@ -104,14 +122,15 @@ class Resource(Generic[S, T]):
             plural=plural or plural_of(name),
             namespaced=scope == "Namespaced",
         )
-        own_doc = cls.__dict__.get("__doc__") or ""
         cls.definition = Definition(
-            description=" ".join(own_doc.split()),
+            description=class_description(cls),
             short_names=tuple(short_names),
             categories=tuple(categories),
             columns=tuple(columns),
             served=tuple(served),
             rules=tuple(rules),
+            scale=scale,
+            deprecation=deprecation,
         )
 
     def __init__(
@@ -225,8 +244,8 @@ class Resource(Generic[S, T]):
             value = {}
         try:
             if isinstance(value, msgspec.Raw):
-                return msgspec.json.decode(value, type=as_type)
-            return msgspec.convert(value, as_type)
+                return codec.typed_json(value, as_type)
+            return codec.typed(value, as_type)
         except msgspec.ValidationError as error:
             raise spec_invalid(name, error) from error
 
@@ -291,7 +310,7 @@ def stored_status(status_type: type[Status], stored: Any) -> Status:
         values[field.name] = field.default()
         if field.encoded_name in stored and not field.per_attempt:
             try:
-                values[field.name] = msgspec.convert(stored[field.encoded_name], field.hint)
+                values[field.name] = codec.typed(stored[field.encoded_name], field.hint)
             except msgspec.ValidationError:
                 continue
     return status_type(**values)
@@ -299,8 +318,13 @@ def stored_status(status_type: type[Status], stored: Any) -> Status:
 
 def spec_invalid(part: str, error: msgspec.ValidationError) -> SpecInvalid:
     """msgspec's text ("Expected `int`, got `str` - at `$.ports[0]`") as path and problem."""
-    problem, _, place = str(error).partition(" - at `$")
-    return SpecInvalid(path=part + place.rstrip("`"), problem=problem[:1].lower() + problem[1:])
+    problem, _, place = str(error).rpartition(" - at ")
+    if not problem:
+        problem, place = str(error), ""
+    key = "`key` in " if place.startswith("`key` in ") else ""
+    path = part + place.removeprefix(key).strip("`").removeprefix("$")
+    problem = problem[:1].lower() + problem[1:]
+    return SpecInvalid(path=path, problem=f"a key: {problem}" if key else problem)
 
 
 def _metadata_from(metadata: Mapping[str, Any], owner: str) -> Metadata:
