@@ -144,7 +144,9 @@ def name_of(content: Mapping[str, Any]) -> str:
 
 def call(verb: str, kind: Kind, namespace: str, name: str, subresource: str = "") -> Call:
     """The path and the words of a verb on one object, or on a collection (no name)."""
-    place = f"{namespace}/{name}" if namespace and name else name or namespace
+    place = f"in {namespace}" if namespace else ""
+    if name:
+        place = f"{namespace}/{name}" if namespace else name
     what = f"{subresource} of {kind.kind}" if subresource else kind.kind
     return Call(kind.path(namespace, name, subresource), f"{verb} {what} {place}".rstrip())
 

@@ -10,6 +10,7 @@ found in about a minute, also under a quiet watch.
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -27,6 +28,7 @@ from konstat.client.tls import TLSContexts
 from konstat.errors import ConfigError, TransportError
 
 _READ_BUFFER_BYTES = 256 * 1024
+_PIECEWISE_BYTES = 512 * 1024
 
 
 class HttpTransport:
@@ -96,7 +98,7 @@ class HttpTransport:
             async with session.request(
                 request.method,
                 URL(self._base + request.path, encoded=True),
-                data=request.body or None,
+                data=_body(request.body),
                 headers=CIMultiDict((*request.headers, *credential.headers)),
                 timeout=self._timeouts.get(seconds) or self._timeout(seconds),
                 **options,
@@ -132,7 +134,7 @@ class HttpTransport:
             answer = await self._streams.request(
                 request.method,
                 URL(self._base + request.path, encoded=True),
-                data=request.body or None,
+                data=_body(request.body),
                 headers=CIMultiDict((*request.headers, *credential.headers)),
                 timeout=aiohttp.ClientTimeout(
                     total=None,
@@ -243,6 +245,13 @@ class HttpStream:
     async def close(self) -> None:
         """Close the connection, unless the answer was read to its end."""
         self._answer.close()
+
+
+def _body(body: bytes) -> bytes | io.BytesIO | None:
+    """Large bodies as a file, which aiohttp writes in pieces; it warns about them otherwise."""
+    if len(body) > _PIECEWISE_BYTES:
+        return io.BytesIO(body)
+    return body or None
 
 
 async def _read(answer: aiohttp.ClientResponse) -> bytes:
