@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import socket
 import ssl
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 from yarl import URL
@@ -16,6 +16,8 @@ from yarl import URL
 from konstat.base import limits
 from konstat.client.cluster import ClusterConfig
 from konstat.errors import ConfigError, TransportError
+
+FAILURES: tuple[type[Exception], ...] = (aiohttp.ClientError, OSError)
 
 # Names differ between systems; what is missing there is left at the system's default.
 _SOCKET_OPTIONS: tuple[tuple[str, int], ...] = (
@@ -27,17 +29,23 @@ _SOCKET_OPTIONS: tuple[tuple[str, int], ...] = (
 )
 
 
-def open_connector(
-    proxy: URL | None, config: ClusterConfig, *, connections: int
-) -> aiohttp.BaseConnector:
+class Pool(NamedTuple):
+    """A pool of connections, and what it raises when one cannot be made or breaks."""
+
+    connector: aiohttp.BaseConnector
+    failures: tuple[type[Exception], ...]
+
+
+def open_pool(proxy: URL | None, config: ClusterConfig, *, connections: int) -> Pool:
     """A pool of at most ``connections``; raises ConfigError for SOCKS without its extra."""
     if proxy is not None and proxy.scheme.startswith("socks"):
-        return _socks_connector(proxy, config, connections=connections)
-    return aiohttp.TCPConnector(
+        return _open_socks_pool(proxy, config, connections=connections)
+    connector = aiohttp.TCPConnector(
         limit=connections,
         keepalive_timeout=limits.IDLE_CONNECTION_SECONDS,
         socket_factory=alive_socket,
     )
+    return Pool(connector, FAILURES)
 
 
 def alive_socket(address: Any) -> socket.socket:
@@ -56,9 +64,7 @@ def alive_socket(address: Any) -> socket.socket:
     return made
 
 
-def _socks_connector(
-    proxy: URL, config: ClusterConfig, *, connections: int
-) -> aiohttp.BaseConnector:
+def _open_socks_pool(proxy: URL, config: ClusterConfig, *, connections: int) -> Pool:
     try:
         aiohttp_socks = importlib.import_module("aiohttp_socks")
     except ImportError as error:
@@ -67,12 +73,16 @@ def _socks_connector(
             " package: install konstat[socks]"
         ) from error
     # The proxy resolves names, for both socks5 and socks5h, as for kubectl.
-    return aiohttp_socks.ProxyConnector.from_url(
+    connector = aiohttp_socks.ProxyConnector.from_url(
         str(proxy.with_scheme("socks5")),
         rdns=True,
         limit=connections,
         keepalive_timeout=limits.IDLE_CONNECTION_SECONDS,
     )
+    names = ("ProxyError", "ProxyConnectionError", "ProxyTimeoutError")
+    # Its errors have no base class in common with those of aiohttp.
+    own = tuple(getattr(aiohttp_socks, name) for name in names)
+    return Pool(connector, (*FAILURES, *own))
 
 
 def shown(url: URL) -> str:
@@ -86,6 +96,8 @@ def transport_error(
     """``error`` of the HTTP library in our words; ``sent`` False when no connection was made."""
     server = config.server
     before = _before_sending(error, config)
+    if before is None and not isinstance(error, FAILURES):
+        before = _proxy_failed(error, config)
     if before is not None:
         return TransportError(before, sent=False)
     if isinstance(error, TimeoutError):
@@ -99,6 +111,12 @@ def transport_error(
 def _before_sending(error: Exception, config: ClusterConfig) -> str | None:
     """What went wrong before the request was sent; None if it may have been sent."""
     server = config.server
+    of_tls = tls_error(error)
+    if isinstance(of_tls, ssl.SSLCertVerificationError):
+        return (
+            f"the certificate of {server} is not accepted: {of_tls.verify_message.rstrip('.')};"
+            f" check the certificate authority (or tls-server-name) of {config.source}"
+        )
     match error:
         case aiohttp.ConnectionTimeoutError():
             return (
@@ -106,15 +124,7 @@ def _before_sending(error: Exception, config: ClusterConfig) -> str | None:
                 " is it reachable from here, and is the address right?"
             )
         case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
-            return (
-                f"the proxy {_proxy_of(config)} gives no connection to {server}:"
-                f" {_reason(error)}; check proxy-url of {config.source}"
-            )
-        case aiohttp.ClientConnectorCertificateError():
-            return (
-                f"the certificate of {server} is not accepted: {_verify_message(error)};"
-                f" check the certificate authority (or tls-server-name) of {config.source}"
-            )
+            return _proxy_failed(error, config)
         case aiohttp.ClientSSLError():
             return f"TLS with {server} failed: {_reason(error)}; does it speak https?"
         case aiohttp.ClientConnectorDNSError():
@@ -130,8 +140,20 @@ def _before_sending(error: Exception, config: ClusterConfig) -> str | None:
             return None
 
 
-def _proxy_of(config: ClusterConfig) -> str:
-    return shown(URL(config.proxy_url)) if config.proxy_url else "(none)"
+def _proxy_failed(error: Exception, config: ClusterConfig) -> str:
+    return (
+        f"the proxy {shown(URL(config.proxy_url))} gives no connection to {config.server}:"
+        f" {_reason(error)}; check proxy-url of {config.source}"
+    )
+
+
+def tls_error(error: BaseException) -> ssl.SSLError | None:
+    """The error of TLS that ``error`` is or carries, however it is wrapped; None without one."""
+    inner = [getattr(error, name, None) for name in ("certificate_error", "os_error")]
+    for candidate in (*inner, error, error.__cause__):
+        if isinstance(candidate, ssl.SSLError):
+            return candidate
+    return None
 
 
 def _reason(error: Exception) -> str:
@@ -141,8 +163,3 @@ def _reason(error: Exception) -> str:
     if isinstance(inner, ssl.SSLError) and inner.reason:
         return inner.reason.lower().replace("_", " ")
     return str(getattr(inner, "strerror", None) or inner or type(inner).__name__).lower()
-
-
-def _verify_message(error: aiohttp.ClientConnectorCertificateError) -> str:
-    inner = error.certificate_error
-    return str(getattr(inner, "verify_message", None) or inner)

@@ -88,9 +88,32 @@ class TLSContexts:
         return [stamp(file) if file else None for file in files]
 
 
+class _NamedContext(ssl.SSLContext):
+    """Asks for, and checks, a fixed server name (tls-server-name), whatever the address is.
+
+    Set here and not by the HTTP library, so that it holds behind every kind of proxy.
+    """
+
+    server_name: str
+
+    def wrap_bio(
+        self,
+        incoming: ssl.MemoryBIO,
+        outgoing: ssl.MemoryBIO,
+        server_side: bool = False,
+        server_hostname: str | bytes | None = None,
+        session: ssl.SSLSession | None = None,
+    ) -> ssl.SSLObject:
+        return super().wrap_bio(incoming, outgoing, server_side, self.server_name, session)
+
+
 def build_context(config: ClusterConfig, plugin_pair: KeyPair | None) -> ssl.SSLContext:
     """A client context: TLS 1.2 or later, HTTP/1.1, the configured authority and certificate."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if config.tls_server_name:
+        context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.server_name = config.tls_server_name
+    else:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     if config.insecure_skip_tls_verify:

@@ -23,7 +23,7 @@ from konstat.base import limits
 from konstat.base.transport import Request, Response
 from konstat.client.auth import Credential, Login
 from konstat.client.cluster import ClusterConfig
-from konstat.client.connector import open_connector, transport_error
+from konstat.client.connector import FAILURES, open_pool, tls_error, transport_error
 from konstat.client.tls import TLSContexts
 from konstat.errors import ConfigError, TransportError
 
@@ -54,12 +54,11 @@ class HttpTransport:
         self._tls = TLSContexts(config) if self._base.startswith("https:") else None
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
+        self._failures = FAILURES
         self._closed = False
         self._prepared = False
         self._timeouts: dict[float | None, aiohttp.ClientTimeout] = {}
         self._options: dict[str, Any] = {"allow_redirects": False}
-        if config.tls_server_name:
-            self._options["server_hostname"] = config.tls_server_name
         if self._proxy is not None and not self._proxy.scheme.startswith("socks"):
             self._options["proxy"] = self._proxy
 
@@ -105,7 +104,7 @@ class HttpTransport:
             ) as answer:
                 body = await _read(answer)
                 return Response(status=answer.status, headers=_headers(answer), body=body)
-        except (aiohttp.ClientError, OSError) as error:
+        except self._failures as error:
             raise self._failure(error, seconds) from error
 
     def _timeout(self, seconds: float | None) -> aiohttp.ClientTimeout:
@@ -144,7 +143,7 @@ class HttpTransport:
                 ),
                 **options,
             )
-        except (aiohttp.ClientError, OSError) as error:
+        except self._failures as error:
             raise self._failure(error, silence_seconds) from error
         return HttpStream(answer, config=self._config, silence_seconds=silence_seconds)
 
@@ -178,7 +177,7 @@ class HttpTransport:
         return TransportError(f"the credential cannot be renewed: {error}", sent=False)
 
     def _failure(self, error: Exception, seconds: float | None) -> TransportError:
-        if self._tls is not None and isinstance(error, aiohttp.ClientSSLError):
+        if self._tls is not None and tls_error(error) is not None:
             # Perhaps the authority was exchanged (F64): the next try looks at the files.
             self._tls.expire()
         return transport_error(error, self._config, timeout_seconds=seconds)
@@ -193,8 +192,10 @@ class HttpTransport:
         return self._requests
 
     def _new_session(self, connections: int) -> aiohttp.ClientSession:
+        pool = open_pool(self._proxy, self._config, connections=connections)
+        self._failures = pool.failures
         session = aiohttp.ClientSession(
-            connector=open_connector(self._proxy, self._config, connections=connections),
+            connector=pool.connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": _user_agent(), "Accept-Encoding": "gzip"},
             read_bufsize=_READ_BUFFER_BYTES,
@@ -234,7 +235,7 @@ class HttpStream:
         while True:
             try:
                 chunk = await content.readany()
-            except (aiohttp.ClientError, OSError) as error:
+            except FAILURES as error:
                 raise transport_error(
                     error, self._config, timeout_seconds=self._silence_seconds
                 ) from error
