@@ -1,0 +1,155 @@
+"""`konstat rig`: build a control plane's programs, find them, run them in the foreground.
+
+The work is done in `konstat.testing`; here are the commands and what they print. `konstat.cli.main`
+adds the group `rig` and prints the errors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import click
+import yaml
+
+from konstat.base import clock
+from konstat.errors import UserError
+from konstat.testing.rig_access import CLUSTER, write_secret
+from konstat.testing.rig_binaries import find_binaries
+from konstat.testing.rig_build import build
+from konstat.testing.rig_commands import Options
+from konstat.testing.rig_module import KUBECTL
+from konstat.testing.rig_plane import ControlPlane
+
+_CHECK_SECONDS = 1.0
+
+
+@click.group()
+def rig() -> None:
+    """A real Kubernetes control plane on this machine, for tests and trials."""
+
+
+@rig.command("build")
+def build_command() -> None:
+    """Build etcd, the Kubernetes control plane and kubectl from source, once.
+
+    Needs Go and takes some minutes the first time; a build that was cut off goes on where it was.
+
+    \b
+    Example:
+        konstat rig build
+    """
+    asyncio.run(build(report=click.echo))
+
+
+@rig.command("path")
+def path_command() -> None:
+    """Print the folder of the programs; fails when there are none.
+
+    \b
+    Example:
+        export KUBEBUILDER_ASSETS=$(konstat rig path)
+    """
+    click.echo(find_binaries().folder)
+
+
+@rig.command("up")
+@click.option(
+    "--kubeconfig",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the kubeconfig to this file too; it is removed at the end.",
+)
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep data and logs in this folder, and go on with what is there.",
+)
+@click.option("--no-controller-manager", is_flag=True, help="Leave kube-controller-manager out.")
+@click.option("--no-scheduler", is_flag=True, help="Leave kube-scheduler out.")
+@click.option("--audit", is_flag=True, help="Have every request logged in the data folder.")
+@click.option(
+    "--apiserver-flag", "apiserver_flags", multiple=True, help="Add a flag to kube-apiserver."
+)
+def up_command(
+    kubeconfig: Path | None,
+    data: Path | None,
+    no_controller_manager: bool,
+    no_scheduler: bool,
+    audit: bool,
+    apiserver_flags: tuple[str, ...],
+) -> None:
+    """Run a control plane until Ctrl-C or SIGTERM.
+
+    \b
+    Example:
+        konstat rig up --kubeconfig rig.kubeconfig
+        kubectl --kubeconfig rig.kubeconfig get namespaces
+    """
+    if kubeconfig is not None:
+        _refuse_foreign(kubeconfig)
+    options = Options(
+        controller_manager=not no_controller_manager,
+        scheduler=not no_scheduler,
+        audit=audit,
+        apiserver_flags=apiserver_flags,
+    )
+    asyncio.run(_up(ControlPlane(options, data=data), kubeconfig))
+
+
+async def _up(plane: ControlPlane, kubeconfig: Path | None) -> None:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)
+    with ExitStack() as files, suppress(asyncio.CancelledError):
+        # The suppressed cancellation is a signal that asks us to end: no failure.
+        try:
+            await plane.start()
+            _tell(plane, files.enter_context(_copy(plane, kubeconfig)))
+            while True:
+                plane.check()
+                await clock.sleep(_CHECK_SECONDS)
+        finally:
+            await plane.stop()
+
+
+def _refuse_foreign(path: Path) -> None:
+    """A kubeconfig file that names another cluster is not ours to write over."""
+    if path.exists() and _clusters(path) != [CLUSTER]:
+        raise UserError(
+            f"--kubeconfig {path}: the file exists and is not of a rig; name another file"
+        )
+
+
+def _clusters(path: Path) -> list[str]:
+    """The names of the clusters in a kubeconfig file; none if it is not one."""
+    try:
+        content = yaml.safe_load(path.read_bytes())
+        return [cluster["name"] for cluster in content["clusters"]]
+    except (yaml.YAMLError, KeyError, TypeError):
+        return []
+
+
+@contextmanager
+def _copy(plane: ControlPlane, target: Path | None) -> Iterator[Path]:
+    """The kubeconfig file, at ``target`` for the length of the block if there is one."""
+    if target is None:
+        yield plane.kubeconfig
+        return
+    write_secret(target, plane.kubeconfig.read_bytes())
+    try:
+        yield target
+    finally:
+        target.unlink(missing_ok=True)
+
+
+def _tell(plane: ControlPlane, kubeconfig: Path) -> None:
+    program = plane.kubectl if plane.binaries.has(KUBECTL) else KUBECTL
+    click.echo(f"server      {plane.server}")
+    click.echo(f"kubeconfig  {kubeconfig}")
+    click.echo(f"data        {plane.folder}")
+    click.echo(f"first try   {program} --kubeconfig {kubeconfig} get namespaces")
+    click.echo("Ctrl-C stops it")
