@@ -10,7 +10,8 @@ Three families, never mixed (what to do differs):
     │   ├── ManifestError      a manifest that cannot be applied (no name, not owned, …)
     │   ├── SpecInvalid        an object whose spec our types refuse although the server let it in
     │   ├── StatusInvalid      a status value that the declared types refuse
-    │   └── MissingToolError   a program that must be installed first (Go, etcd, kubectl, …)
+    │   ├── MissingToolError   a program that must be installed first (Go, etcd, kubectl, …)
+    │   └── ControlPlaneError  a test control plane that did not build, start or stay up
     ├── APIError               the server answered with an error Status
     │   ├── BadRequest 400 · Unauthorized 401 · Forbidden 403 · NotFound 404
     │   ├── MethodNotAllowed 405 · NotAcceptable 406
@@ -20,6 +21,7 @@ Three families, never mixed (what to do differs):
     ├── TransportError         no answer came: refused, reset, TLS, time-out
     ├── KindUnavailable        a cached read that cannot be answered truthfully
     │   ├── KindUnsynced · KindForbidden · KindNotInstalled
+    ├── QueueClosed            the work queue is closed: its taker ends
     ├── NamesakeError          a child name is taken by an object that another uid controls
     ├── FieldReverted          the server or a webhook undid what we applied, twice
     └── InternalError          our own mistake: please report it
@@ -67,6 +69,10 @@ class ManifestError(UserError):
 
 class MissingToolError(UserError):
     """A program that must be installed first."""
+
+
+class ControlPlaneError(UserError):
+    """A program of a test control plane was not built, did not start or has ended."""
 
 
 class SpecInvalid(UserError):
@@ -234,6 +240,10 @@ class KindForbidden(KindUnavailable):
 
 class KindNotInstalled(KindUnavailable):
     """The server does not serve this kind (its CRD is not installed)."""
+
+
+class QueueClosed(KonstatError):
+    """The work queue was closed; there is nothing more to take."""
 
 
 class NamesakeError(KonstatError):
