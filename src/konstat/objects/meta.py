@@ -7,7 +7,9 @@ import msgspec
 from konstat.objects.kind import Kind
 
 
-class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+class OwnerReference(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """Who owns an object; at most one owner has ``controller`` true."""
 
     api_version: str

@@ -71,9 +71,10 @@ def _violations(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[Vi
 
 
 def _type_problem(value: Any, schema: Mapping[str, Any]) -> str:
-    if value is None:
-        return "" if schema.get("nullable") else "null where a value is needed"
     kind = schema.get("type", "")
+    if value is None:
+        free = not kind and not schema.get("x-kubernetes-int-or-string")
+        return "" if free or schema.get("nullable") else "null where a value is needed"
     if schema.get("x-kubernetes-int-or-string"):
         fits = isinstance(value, str) or _is_integer(value)
         return "" if fits else f"{_type_name(value)} instead of an integer or a text"
