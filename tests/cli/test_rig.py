@@ -72,6 +72,23 @@ def test_build_uses_what_is_built() -> None:
 
 
 @pytest.mark.usefixtures("cache")
+def test_build_leaves_given_programs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = fill_cache()
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(folder))
+    result = CliRunner().invoke(rig, ["build"])
+    assert result.exit_code == 0
+    assert f"nothing to build: KUBEBUILDER_ASSETS names {folder}" in result.output
+
+
+@pytest.mark.usefixtures("cache")
+def test_build_checks_given_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
+    result = CliRunner().invoke(rig, ["build"])
+    assert isinstance(result.exception, MissingToolError)
+    assert "has no program etcd" in str(result.exception)
+
+
+@pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize(
     "content",
     [

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -42,9 +43,17 @@ def log_has(path: Path, text: str) -> bool:
     return path.exists() and text in path.read_text()
 
 
-def ps(column: str, choice: str, pid: int | None) -> str:
-    command = ["ps", "-o", f"{column}=", choice, str(pid)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def command_line(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+
+
+def children(pid: int | None) -> list[int]:
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+            # pid (name) state parent …; a name may have spaces and brackets in it
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    return [child for child, parent in parents.items() if parent == pid]
 
 
 async def test_it_runs_under_its_own_pid_and_stops(tmp_path: Path) -> None:
@@ -54,7 +63,7 @@ async def test_it_runs_under_its_own_pid_and_stops(tmp_path: Path) -> None:
     pid = one.pid
     assert pid is not None
     one.check()
-    assert "sleep 1000" in ps("args", "-p", pid)
+    await wait_for(lambda: command_line(pid)[:2] == ["sleep", "1000"])
     await one.stop()
     assert not alive(pid)
     assert one.pid is None
@@ -64,7 +73,7 @@ async def test_the_watcher_goes_with_the_program(tmp_path: Path) -> None:
     one = program(tmp_path)
     one.start()
     await wait_for(lambda: log_has(one.log, "started"))
-    (watcher,) = map(int, ps("pid", "--ppid", one.pid).split())
+    (watcher,) = children(one.pid)
     await one.stop()
     await wait_for(lambda: not alive(watcher))
 

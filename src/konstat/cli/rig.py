@@ -7,6 +7,7 @@ adds the group `rig` and prints the errors.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,7 +19,7 @@ import yaml
 from konstat.base import clock
 from konstat.errors import UserError
 from konstat.testing.rig_access import CLUSTER, write_secret
-from konstat.testing.rig_binaries import find_binaries
+from konstat.testing.rig_binaries import ASSETS_VARIABLE, find_binaries
 from konstat.testing.rig_build import build
 from konstat.testing.rig_commands import Options
 from konstat.testing.rig_module import KUBECTL
@@ -37,11 +38,16 @@ def build_command() -> None:
     """Build etcd, the Kubernetes control plane and kubectl from source, once.
 
     Needs Go and takes some minutes the first time; a build that was cut off goes on where it was.
+    Nothing is built where KUBEBUILDER_ASSETS names the programs.
 
     \b
     Example:
         konstat rig build
     """
+    if os.environ.get(ASSETS_VARIABLE):
+        given = find_binaries()
+        click.echo(f"nothing to build: {given.source} names {given.folder}; unset it to build")
+        return
     asyncio.run(build(report=click.echo))
 
 
