@@ -94,6 +94,33 @@ def test_a_removed_or_changed_leaf_is_found(content: dict[str, Any], data: Any) 
     assert differences({"spec": content}, {"spec": live}) != []
 
 
+RICH = deployment(
+    env=[{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
+    ports=[{"containerPort": 80, "protocol": "UDP"}, {"containerPort": 80, "name": "web"}],
+    resources={"limits": {"cpu": "1", "memory": "1Gi"}},
+    args=["a", "b"],
+)
+
+
+@pytest.mark.parametrize("leaf", _leaves(RICH["spec"]), ids=repr)
+@pytest.mark.parametrize("change", ["remove", "alter"])
+def test_a_removed_or_changed_leaf_of_a_known_kind_is_found(
+    leaf: tuple[Any, ...], change: str
+) -> None:
+    live = copy.deepcopy(RICH)
+    *parents, last = ("spec", *leaf)
+    place: Any = live
+    for step in parents:
+        place = place[step]
+    if change == "remove":
+        del place[last]
+    else:
+        place[last] = "another value"
+    # The server fills an absent protocol with TCP, never with UDP.
+    assert differences(RICH, live) != []
+    assert differences(RICH, RICH) == []
+
+
 @pytest.mark.parametrize("part", ["uid", "resourceVersion", "managedFields", "creationTimestamp"])
 def test_identity_and_server_set_metadata_are_ignored(part: str) -> None:
     wanted = deployment()

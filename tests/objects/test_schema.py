@@ -120,9 +120,9 @@ def schema(hint: Any) -> dict[str, Any]:
         (str | None, {**TEXT, "nullable": True}),
         (str | msgspec.UnsetType, TEXT),
         (Mode, {**TEXT, "enum": ["fast", "safe"]}),
-        (Mode | None, {**TEXT, "enum": ["fast", "safe", None], "nullable": True}),
+        (Mode | None, {**TEXT, "enum": ["fast", "safe"]}),  # the server drops null from choices
         (Literal["a", "b"], {**TEXT, "enum": ["a", "b"]}),
-        (Literal[1, 2, None], {**WHOLE, "enum": [1, 2, None], "nullable": True}),
+        (Literal[1, 2, None], {**WHOLE, "enum": [1, 2]}),
         (list[str], {"type": "array", "items": TEXT}),
         (tuple[str, ...], {"type": "array", "items": TEXT}),
         (Sequence[str], {"type": "array", "items": TEXT}),

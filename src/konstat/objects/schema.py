@@ -255,9 +255,13 @@ def _choice(values: tuple[Any, ...], place: Place) -> Schema:
 
 
 def _nullable(schema: Schema) -> Schema:
-    schema["nullable"] = True
-    if "enum" in schema and None not in schema["enum"]:
-        schema["enum"] = [*schema["enum"], None]  # the server asks for null in the enumeration too
+    """``schema`` with null as a value.
+
+    The server refuses null in an enumeration, listed there or not; where null is no value it
+    drops it, which for us reads the same.
+    """
+    if "enum" not in schema:
+        schema["nullable"] = True
     return schema
 
 

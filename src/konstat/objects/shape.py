@@ -116,6 +116,8 @@ POD_SPEC: Final = Shape(
     drops=frozenset({"hostNetwork", "hostPID", "hostIPC"}),
 )
 _TEMPLATE = Shape(fields={"metadata": METADATA, "spec": POD_SPEC})
+# Admission adds tolerations to Pods (not to templates), so others' entries must not count.
+_LIVING_POD = Shape(fields={**POD_SPEC.fields, "tolerations": SET}, drops=POD_SPEC.drops)
 _CONDITIONS = _map("type")
 
 
@@ -150,7 +152,7 @@ _ENCODED = Shape(each=Shape(base64=True))
 _LIMIT_NAMES = ["default", "defaultRequest", "max", "min", "maxLimitRequestRatio"]
 
 BUILT_IN: Final[Mapping[tuple[str, str], Shape]] = {
-    ("", "Pod"): _kind(POD_SPEC),
+    ("", "Pod"): _kind(_LIVING_POD),
     ("", "ReplicationController"): _workload("minReadySeconds"),
     ("", "PodTemplate"): Shape(fields={"metadata": METADATA, "template": _TEMPLATE}),
     ("", "Service"): _kind(_SERVICE_SPEC),

@@ -140,12 +140,11 @@ def _size_problems(value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
 def _member_violations(
     value: Mapping[str, Any], schema: Mapping[str, Any], path: str
 ) -> Iterator[Violation]:
-    properties = schema.get("properties", {})
-    present = {k for k in value if not _is_pruned_null(value[k], properties.get(k))}
+    properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+    present = {k for k in value if not _is_pruned_null(value[k], properties.get(k, others))}
     for name in schema.get("required", ()):
         if name not in present and "default" not in properties.get(name, {}):
             yield Violation(member_path(path, name), "required, but not given")
-    others = schema.get("additionalProperties")
     for name in sorted(present):
         inner = properties.get(name, others)
         if isinstance(inner, Mapping):
@@ -157,7 +156,7 @@ def _member_violations(
 
 def _is_pruned_null(value: Any, schema: Mapping[str, Any] | None) -> bool:
     """The server takes a null for an absent field where null is not a value (conformance 50)."""
-    return value is None and schema is not None and not schema.get("nullable")
+    return value is None and isinstance(schema, Mapping) and not schema.get("nullable")
 
 
 def _fits_branch(value: Mapping[str, Any], branch: Mapping[str, Any]) -> bool:
