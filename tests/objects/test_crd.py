@@ -271,6 +271,17 @@ def test_a_class_without_a_kind_is_refused() -> None:
         crd(Loose)
 
 
+def test_a_constraint_that_does_not_fit_names_class_and_field() -> None:
+    class OddSpec(Spec):
+        word: Annotated[str, Range(1)] = "x"
+
+    class Odd(Resource[OddSpec, WideStatus], group="demo.example.com", version="v1"):
+        pass
+
+    with pytest.raises(ModelError, match=r"^OddSpec\.word: Range fits int and float only"):
+        crd(Odd)
+
+
 def test_a_bad_declaration_is_refused_at_once() -> None:
     for options in ({"version": ""}, {"scope": "Global"}):
         with pytest.raises(ModelError):

@@ -126,6 +126,14 @@ def test_an_object_to_apply_is_built_by_name_or_by_yaml_words() -> None:
         Web(metadata={"name": 5})
 
 
+def test_a_type_that_cannot_be_decoded_is_the_authors_mistake() -> None:
+    class Odd(Spec):
+        word: Annotated[str, Range(1)] = "x"
+
+    with pytest.raises(ModelError, match="Odd"):
+        Web.from_content(stored()).part("spec", Odd)
+
+
 def test_type_arguments_must_be_structs() -> None:
     with pytest.raises(ModelError, match="Spec class"):
 

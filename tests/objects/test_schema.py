@@ -7,7 +7,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import enum
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Generic, Literal, NewType, TypeVar
 
@@ -107,7 +106,6 @@ def schema(hint: Any) -> dict[str, Any]:
         (bytes, {"type": "string", "format": "byte"}),
         (datetime.datetime, {"type": "string", "format": "date-time"}),
         (datetime.date, {"type": "string", "format": "date"}),
-        (uuid.UUID, {"type": "string", "format": "uuid"}),
         (Port, WHOLE),
         (Quantity, {"x-kubernetes-int-or-string": True, "pattern": QUANTITY_PATTERN}),
         (IntOrString, {"x-kubernetes-int-or-string": True}),

@@ -74,8 +74,8 @@ def crd(resource: ResourceClass) -> dict[str, Any]:
 
 def resource_schema(resource: ResourceClass) -> Schema:
     """The structural schema of one version's whole object; raises ModelError."""
-    decodable(resource.spec_type)
     spec = struct_schema(resource.spec_type)
+    decodable(resource.spec_type)
     status = status_schema(resource.status_type)
     schema: Schema = {"type": "object"}
     if resource.definition.description:
@@ -103,8 +103,9 @@ def status_schema(status_type: type[Any]) -> Schema:
     made. Types that are not `Status` classes are taken as they are. Raises ModelError.
     """
     if not issubclass(status_type, Status):
+        schema = struct_schema(status_type)
         decodable(status_type)
-        return struct_schema(status_type)
+        return schema
     place = Place(status_type.__name__)
     texts = field_descriptions(status_type)
     properties: dict[str, Schema] = {
@@ -122,7 +123,7 @@ def status_schema(status_type: type[Any]) -> Schema:
             properties[field.encoded_name] = _without_defaults(
                 field_schema(field.hint, here, text=texts.get(field.name, ""))
             )
-    schema: Schema = {"type": "object", "properties": properties}
+    schema = {"type": "object", "properties": properties}
     if rules := rules_of(status_type):
         schema["x-kubernetes-validations"] = validations(rules)
     return schema

@@ -248,6 +248,8 @@ class Resource(Generic[S, T]):
             return codec.typed(value, as_type)
         except msgspec.ValidationError as error:
             raise spec_invalid(name, error) from error
+        except TypeError as error:  # not the object but the declared type is at fault
+            raise ModelError(f"{as_type.__name__}: {error}") from error
 
     def _decode_status(self) -> Any:
         if issubclass(self.status_type, Status):

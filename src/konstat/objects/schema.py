@@ -13,7 +13,6 @@ import datetime
 import decimal
 import enum
 import types
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, NewType, TypeVar, Union, get_args, get_origin
 
@@ -42,7 +41,6 @@ _SCALARS: Final[Mapping[Any, Schema]] = {
     bytes: {"type": "string", "format": "byte"},
     datetime.datetime: {"type": "string", "format": "date-time"},
     datetime.date: {"type": "string", "format": "date"},
-    uuid.UUID: {"type": "string", "format": "uuid"},
     Quantity: {INT_OR_STRING: True, "pattern": QUANTITY_PATTERN},
 }
 _INSTEAD: Final[Mapping[Any, str]] = {
