@@ -1,1 +1,26 @@
-"""Is an object done, and if not, why: pure functions of plain content."""
+"""Is an object done, and if not, why, and whose turn is it: pure rules per kind.
+
+Read `verdict` first (the words), then `compute` (the order of judgement), then the rules:
+`workloads` with `pods`, `containers`, `images` and `causes`; `jobs`, `networking`, `cluster`;
+`generic` for all other kinds; `aggregate` for many objects. Nothing here awaits, keeps state, or
+writes a condition: that is `konstat.status`.
+"""
+
+from __future__ import annotations
+
+from konstat.readiness.aggregate import aggregate
+from konstat.readiness.compute import RULES, compute
+from konstat.readiness.subject import Related
+from konstat.readiness.verdict import Evidence, Readiness, Reason, State, Turn
+
+__all__ = [
+    "RULES",
+    "Evidence",
+    "Readiness",
+    "Reason",
+    "Related",
+    "State",
+    "Turn",
+    "aggregate",
+    "compute",
+]

@@ -254,7 +254,8 @@ class Evidence(msgspec.Struct, frozen=True):
 class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on one object, or on several of them.
 
-    ``reason`` is a member of the closed set `Reason`, ``message`` is stable (no timestamps, no
+    ``reason`` is a member of the closed set `Reason` where `compute` judged, and an operator
+    author's own word where evidence was given by hand; ``message`` is stable (no timestamps, no
     ticking counters, the same text for both phases of a back-off) and names the cause first.
     ``generation`` is the generation of the spec that was judged, 0 when the object has none.
     ``recheck_at`` is the moment after which time alone may change the verdict, None if only a
@@ -262,7 +263,7 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     state: State
-    reason: Reason
+    reason: str
     message: str
     turn: Turn
     evidence: tuple[Evidence, ...] = ()

@@ -1,0 +1,130 @@
+"""`compute`: is this object done, and if not, why, and whose turn is it?
+
+The order is the same for all kinds: an object that does not exist is Missing; one that is being
+deleted is Terminating; one whose status is about another generation is Progressing; then the rule
+of its kind decides, or its conditions (`generic`) where the kind has no rule. Pure: the object,
+the related ones and the time are all given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+from konstat.objects.kind import Kind
+from konstat.objects.resource import Resource
+from konstat.readiness import cluster, generic, jobs, networking, pods, reading, wording, workloads
+from konstat.readiness.subject import Related, Subject
+from konstat.readiness.verdict import Readiness, Reason, State
+
+Rule = Callable[[Subject], Readiness]
+
+RULES: Mapping[tuple[str, str], Rule] = MappingProxyType(
+    {
+        ("", "Namespace"): cluster.namespace,
+        ("", "Node"): cluster.node,
+        ("", "PersistentVolume"): cluster.volume,
+        ("", "PersistentVolumeClaim"): cluster.claim,
+        ("", "Pod"): pods.pod,
+        ("", "Service"): networking.service,
+        ("apiextensions.k8s.io", "CustomResourceDefinition"): cluster.definition,
+        ("apps", "DaemonSet"): workloads.daemon_set,
+        ("apps", "Deployment"): workloads.deployment,
+        ("apps", "ReplicaSet"): workloads.replica_set,
+        ("apps", "StatefulSet"): workloads.stateful_set,
+        ("autoscaling", "HorizontalPodAutoscaler"): cluster.autoscaler,
+        ("batch", "CronJob"): jobs.cron_job,
+        ("batch", "Job"): jobs.job,
+        ("networking.k8s.io", "Ingress"): networking.ingress,
+        ("policy", "PodDisruptionBudget"): cluster.budget,
+        **dict.fromkeys(cluster.EXISTING, cluster.existing),
+    }
+)
+"""The rule of each kind that has one, by group (empty for the core group) and kind."""
+
+# Kinds whose controller always writes status.observedGeneration: where it is absent, nobody has
+# looked at the object yet.
+_OBSERVING: Final = frozenset(
+    {
+        ("apps", "DaemonSet"),
+        ("apps", "Deployment"),
+        ("apps", "ReplicaSet"),
+        ("apps", "StatefulSet"),
+        ("policy", "PodDisruptionBudget"),
+    }
+)
+
+
+def compute(
+    obj: Mapping[str, Any] | Resource[Any, Any] | None,
+    *,
+    related: Related | None = None,
+    now: datetime | None = None,
+    kind: Kind | None = None,
+) -> Readiness:
+    """Judge one object; None stands for an object that does not exist.
+
+    ``related`` finds children and referenced objects; without it, or where it raises
+    KindUnavailable, the object's own status decides and the message of a verdict that is not
+    Ready says what was not read. ``now`` (aware) lets short-lived signs expire; without it they
+    stand. ``kind`` is needed for mappings that do not name theirs, such as items of a list.
+
+    Never raises for any JSON content. Equal content gives an equal verdict, whatever the order of
+    pods and conditions. The verdict is never Ready for want of evidence.
+    """
+    if obj is None:
+        return Readiness(
+            state=State.MISSING,
+            reason=Reason.NOT_FOUND,
+            message="does not exist",
+            turn=Reason.NOT_FOUND.turn,
+        )
+    if isinstance(obj, Resource):
+        kind = kind or obj.kind
+        obj = obj.content
+    group, name = _group_and_kind(obj) if kind is None else (kind.group, kind.kind)
+    subject = Subject(obj, group=group, kind=name, related=related, now=now)
+    return (
+        _terminating(subject)
+        or _not_observed(subject)
+        or RULES.get((group, name), generic.by_conditions)(subject)
+    )
+
+
+def _group_and_kind(content: Mapping[str, Any]) -> tuple[str, str]:
+    group, slash, _ = reading.text(content.get("apiVersion")).rpartition("/")
+    return (group if slash else "", reading.text(content.get("kind")))
+
+
+def _terminating(subject: Subject) -> Readiness | None:
+    if subject.metadata.get("deletionTimestamp") is None:
+        return None
+    value = subject.metadata.get("finalizers")
+    finalizers = [f for f in value if isinstance(f, str)] if isinstance(value, list | tuple) else []
+    waits = f"waits for finalizers: {wording.listed(finalizers)}" if finalizers else ""
+    remains = cluster.namespace_remains(subject) if subject.kind == "Namespace" else ""
+    return subject.verdict(
+        State.TERMINATING,
+        Reason.DELETING,
+        wording.sentence("is being deleted", waits, remains),
+        evidence=[subject.evidence("metadata", "deletionTimestamp")],
+    )
+
+
+def _not_observed(subject: Subject) -> Readiness | None:
+    """Progressing while the status is about another generation, older or newer (a restore)."""
+    value = subject.status.get("observedGeneration")
+    if value is None and (subject.group, subject.kind) not in _OBSERVING:
+        return None
+    observed = reading.integer(value)
+    if not subject.generation or observed == subject.generation:
+        return None
+    seen = f"is about generation {observed}" if observed > 0 else "is about no generation yet"
+    return subject.verdict(
+        State.PROGRESSING,
+        Reason.GENERATION_NOT_OBSERVED,
+        f"the status {seen}, the spec is at generation {subject.generation}",
+        evidence=[subject.evidence("status", "observedGeneration")],
+    )

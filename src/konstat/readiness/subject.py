@@ -1,0 +1,149 @@
+"""`Subject`: the object under judgement with all that a rule may look at, and `Related`.
+
+`compute` builds one and gives it to the rule of the kind; a rule answers with `Subject.verdict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+from konstat.base import limits
+from konstat.errors import KindUnavailable
+from konstat.readiness import reading, wording
+from konstat.readiness.reading import Condition
+from konstat.readiness.verdict import Evidence, Readiness, Reason, State, Turn
+
+
+class Related(Protocol):
+    """Where a rule finds the objects around the one it judges: a cache, or a test's dict.
+
+    Both methods raise KindUnavailable when they cannot tell; they never answer "none" for "I do
+    not know".
+    """
+
+    def owned_by(self, uid: str, group: str, kind: str) -> Sequence[Mapping[str, Any]]:
+        """The objects of a kind that have an ownerReference with ``uid``."""
+        ...
+
+    def find(self, group: str, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
+        """One object by name (``namespace`` empty for cluster scope); None if it is not there."""
+        ...
+
+
+class Found(NamedTuple):
+    """Objects that were looked up; ``problem`` says why the answer is not one, or is empty."""
+
+    objects: tuple[Mapping[str, Any], ...]
+    problem: str
+
+
+class Subject:
+    """One object, read tolerantly, and the lookup of related ones.
+
+    ``now`` is None when the caller has no time to give: then rules that need it assume the worse.
+    """
+
+    def __init__(
+        self,
+        content: Mapping[str, Any],
+        *,
+        group: str,
+        kind: str,
+        related: Related | None,
+        now: datetime | None,
+    ) -> None:
+        self.content = content
+        self.group = group
+        self.kind = kind
+        self.now = now
+        self._related = related
+        self.metadata = reading.mapping(content.get("metadata"))
+        self.spec = reading.mapping(content.get("spec"))
+        self.status = reading.mapping(content.get("status"))
+        self.name = reading.text(self.metadata.get("name"))
+        self.namespace = reading.text(self.metadata.get("namespace"))
+        self.uid = reading.text(self.metadata.get("uid"))
+        self.generation = reading.count(self.metadata.get("generation"))
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """The readable conditions, as listed."""
+        return reading.conditions(self.status.get("conditions"))
+
+    def condition(self, name: str, *, bad: str = "False") -> Condition | None:
+        """The condition of type ``name``; of duplicates, the one closest to ``bad``."""
+        return reading.condition(self.conditions, name, bad=bad)
+
+    def is_true(self, name: str) -> bool:
+        """Whether the condition ``name``, of which True is bad news, is True."""
+        found = self.condition(name, bad="True")
+        return found is not None and found.status == "True"
+
+    def owned(self, group: str, kind: str) -> Found:
+        """The objects of a kind that this one owns."""
+        return self.owned_by(self.uid, group, kind)
+
+    def owned_by(self, uid: str, group: str, kind: str) -> Found:
+        """The objects of a kind that the object ``uid`` owns."""
+        if self._related is None or not uid:
+            return Found((), f"{kind} objects were not looked at")
+        try:
+            return Found(tuple(self._related.owned_by(uid, group, kind)), "")
+        except KindUnavailable as error:
+            return Found((), _unread(kind, error))
+
+    def find(self, group: str, kind: str, *, name: str, namespace: str = "") -> Found:
+        """One object by name; no objects and no problem when it does not exist."""
+        if self._related is None:
+            return Found((), f"{kind} {name} was not looked at")
+        try:
+            found = self._related.find(group, kind, namespace, name)
+        except KindUnavailable as error:
+            return Found((), _unread(kind, error))
+        return Found(() if found is None else (found,), "")
+
+    def verdict(
+        self,
+        state: State,
+        reason: Reason,
+        message: str,
+        *,
+        evidence: Iterable[Evidence] = (),
+        turn: Turn | None = None,
+        recheck_at: datetime | None = None,
+    ) -> Readiness:
+        """A verdict on this object; ``turn`` defaults to the reason's."""
+        return Readiness(
+            state=state,
+            reason=reason,
+            message=wording.capped(message),
+            turn=reason.turn if turn is None else turn,
+            evidence=tuple(evidence)[: limits.READINESS_EVIDENCE],
+            generation=self.generation,
+            recheck_at=recheck_at,
+        )
+
+    def evidence(self, *path: str) -> Evidence:
+        """What stands at ``path`` of the object, as evidence; containers count as None."""
+        value = reading.at(self.content, *path)
+        scalar = value if isinstance(value, str | int | float | bool) else None
+        return Evidence(".".join(path), scalar)
+
+
+def evidence_of(condition: Condition) -> Evidence:
+    """A condition's status as evidence."""
+    return Evidence(condition.path, condition.status)
+
+
+def told(condition: Condition) -> str:
+    """``condition Ready is False (Reason): message``, steady."""
+    reason = f" ({wording.steady(condition.reason)})" if condition.reason else ""
+    statement = f"condition {wording.steady(condition.type)} is {condition.status}{reason}"
+    return wording.with_detail(statement, wording.steady(condition.message))
+
+
+def _unread(kind: str, error: KindUnavailable) -> str:
+    return f"{kind} objects could not be read: {wording.steady(str(error))}"

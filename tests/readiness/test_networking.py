@@ -1,0 +1,69 @@
+"""The rules for Service and Ingress."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from konstat.readiness import Reason, State, compute
+
+
+def service(status: Any = None, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "uid": "s"},
+        "spec": {"clusterIP": "10.0.0.7", **spec},
+        "status": status,
+    }
+
+
+def endpoints(build: Any, *ready: bool | None) -> dict[str, Any]:
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "web-x", "ownerReferences": build.owned("s")},
+        "endpoints": [{"conditions": {"ready": value}} for value in ready],
+    }
+
+
+@pytest.mark.parametrize("ingress", [None, [], [{}], [{"ip": ""}], "x"])
+def test_S2a_load_balancer_without_an_address_is_progressing(ingress: Any) -> None:
+    status = {"loadBalancer": {"ingress": ingress}}
+    verdict = compute(service(status, type="LoadBalancer"))
+    assert (verdict.state, verdict.reason) == (State.PROGRESSING, Reason.LOAD_BALANCER_PENDING)
+
+
+@pytest.mark.parametrize("address", [{"ip": "192.0.2.1"}, {"hostname": "lb.example.com"}])
+def test_S2_load_balancer_with_an_address_is_ready(address: Any) -> None:
+    status = {"loadBalancer": {"ingress": [address]}}
+    assert compute(service(status, type="LoadBalancer")).ready
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{}, {"type": "NodePort"}, {"clusterIP": "None"}, {"type": "ExternalName", "clusterIP": ""}],
+)
+def test_S2_other_services_are_ready_at_once(spec: dict[str, Any]) -> None:
+    assert compute(service(**spec)).ready
+
+
+def test_S2_a_selector_without_ready_endpoints_is_told(build: Any) -> None:
+    selecting = service(selector={"app": "web"})
+    for slices in ((), (endpoints(build),), (endpoints(build, False),)):
+        verdict = build.judge(selecting, *slices)
+        assert verdict.ready
+        assert "no ready endpoints" in verdict.message
+    for ready in (True, None):
+        assert "no ready" not in build.judge(selecting, endpoints(build, False, ready)).message
+    assert "no ready" not in build.judge(service()).message
+    unread = compute(selecting, related=build.world(unsynced=["EndpointSlice"]))
+    assert "no ready" not in unread.message
+
+
+def test_S2_ingress_is_ready_without_an_address() -> None:
+    ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"}}
+    verdict = compute(ingress)
+    assert verdict.ready
+    assert "no address" in verdict.message
