@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -60,7 +59,7 @@ async def wait_for(
         if verdict.reason == reason:
             return verdict
         assert clock.monotonic() < deadline, f"still {verdict}"
-        await asyncio.sleep(0.1)
+        await clock.sleep(0.1)
 
 
 def workload(replicas: int = 2) -> dict[str, Any]:
