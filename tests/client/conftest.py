@@ -51,6 +51,18 @@ def simulated_clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture
+def until() -> Callable[[Callable[[], object]], Awaitable[None]]:
+    """Waits until the world is in a state, at most twenty seconds."""
+
+    async def wait(holds: Callable[[], object]) -> None:
+        async with asyncio.timeout(20):
+            while not holds():  # noqa: ASYNC110 - the world outside sets no event
+                await asyncio.sleep(0.005)
+
+    return wait
+
+
 class Certificates:
     """An authority, a server certificate for the names in tests, client certificates."""
 

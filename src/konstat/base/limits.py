@@ -32,6 +32,7 @@ UNACKNOWLEDGED_SECONDS: Final = 30  # TCP_USER_TIMEOUT: sent bytes without an ac
 # --- credentials ----------------------------------------------------------------------------
 EXEC_PLUGIN_TIMEOUT_SECONDS: Final = 30.0
 EXEC_PLUGIN_INTERACTIVE_SECONDS: Final = 300.0  # a person types a password or uses a browser
+EXEC_PLUGIN_END_SECONDS: Final = 2.0  # after SIGKILL
 EXEC_PLUGIN_OUTPUT_BYTES: Final = 1024 * 1024
 EXEC_PLUGIN_EARLY_SECONDS: Final = 10.0  # a credential is renewed so long before it expires
 CREDENTIAL_FILE_BYTES: Final = 4 * 1024 * 1024  # kubeconfig, CA bundles, certificates, tokens
@@ -55,9 +56,13 @@ WATCH_GRACE_SECONDS: Final = 30.0  # past the server's own timeout before we cal
 WATCH_FRUITLESS_RESUMES: Final = 5  # streams that end at once without news, then a fresh list
 WATCH_BACKOFF_FIRST_SECONDS: Final = 0.5
 WATCH_BACKOFF_MAXIMUM_SECONDS: Final = 30.0
+WATCH_QUIET_CHECK_SECONDS: Final = 300.0  # at most so often is the server's version asked for
+UNAVAILABLE_FIRST_SECONDS: Final = 1.0  # a CRD or a role may be seconds away
 UNAVAILABLE_RETRY_SECONDS: Final = 30.0  # how often a forbidden or absent kind is tried again
 DECODE_SLICE_OBJECTS: Final = 50  # decoded between two turns of the event loop
-WATCH_LIST_SECONDS: Final = 60.0  # for the initial events of a watch; then pages are listed
+COMPRESS_BYTES: Final = 2048  # cached JSON above this is kept compressed
+SHARED_TEXTS: Final = 16_384  # namespaces and labels that snapshots share
+WATCH_LIST_SECONDS: Final = 60  # for the initial events of a watch; then pages are listed
 WATCH_SHORT_SECONDS: Final = 1.0  # a stream that lived no longer is not resumed at once
 WATCH_QUIET_SECONDS: Final = 10.0  # a stream that lived longer is alive although nothing came
 RELIST_SECONDS: Final = 3600.0 * 10  # repairs what no stream can tell; as rare as the resync
@@ -77,7 +82,7 @@ RESET_AFTER_SECONDS: Final = 1.0  # promise 1: an unsettled attempt on a new gen
 STOP_GRACE_SECONDS: Final = 20.0  # under a pod's 30 s
 READS_LIVE_PER_ATTEMPT: Final = 200
 PRUNED_PER_ATTEMPT: Final = 500  # the rest goes at the next attempt
-PROGRESS_RECHECK_SECONDS: Final = 20.0  # verdicts that depend on the time (unschedulable for 15 s)
+RECHECK_LEAST_SECONDS: Final = 0.5  # for verdicts that time alone may change
 STATUS_RETRY_FIRST_SECONDS: Final = 1.0  # after a status write that the server could not take
 STATUS_RETRY_MAXIMUM_SECONDS: Final = 60.0
 LOOP_WATCH_SECONDS: Final = 0.25  # how often the watchdog measures
@@ -118,7 +123,19 @@ EVENT_SERIES_KEYS: Final = 4096
 # --- nodes ----------------------------------------------------------------------------------
 NODE_LEASE_SECONDS: Final = 40
 NODE_RENEW_SECONDS: Final = 10.0
+NODE_RETRY_FIRST_SECONDS: Final = 0.2  # registering and renewing; the lease lives 40 s
+NODE_RETRY_MAXIMUM_SECONDS: Final = 5.0
+NODE_STATUS_SECONDS: Final = 300.0  # a kubelet's nodeStatusReportFrequency
+NODE_REMOVE_SECONDS: Final = 10.0  # for taking our nodes away at the end
+NODES: Final = 256  # each has a /22 of 10.244.0.0/14
 PODS_PER_NODE: Final = 110
+PODS_PER_NODE_MAXIMUM: Final = 500  # a /22 has 1022 addresses: none is used again at once
+KUBELET_BACKOFF_FIRST_SECONDS: Final = 10.0  # of images and of crashing containers, as a kubelet
+KUBELET_BACKOFF_MAXIMUM_SECONDS: Final = 300.0
+KUBELET_SHOWN_SECONDS: Final = 2.0  # an error is seen as itself so long, before the back-off is
+KUBELET_RECHECK_SECONDS: Final = 2.0  # for ConfigMaps and Secrets that were not there
+IMAGE_REFERENCE_CHARACTERS: Final = 1024
+IMAGE_NAME_CHARACTERS: Final = 255  # host and path; longer is refused by runtimes
 
 # --- the rig --------------------------------------------------------------------------------
 RIG_START_SECONDS: Final = 90.0
@@ -129,6 +146,13 @@ RIG_BUILD_SECONDS: Final = 3600.0  # one program; kube-apiserver takes five minu
 RIG_BUILD_WAIT_SECONDS: Final = 2 * 3600.0  # for another builder of the same programs
 RIG_AUDIT_MEGABYTES: Final = 1024  # then the audit log is cut; ~1 kB a request
 RIG_STALE_SECONDS: Final = 60.0  # a data folder without an owner is removed after this age
+
+# --- the command line -----------------------------------------------------------------------
+TREE_DEPTH: Final = 12  # levels of ownership that `konstat status` shows; real ones stay under six
+TREE_SIBLINGS: Final = 10  # ready children of one kind that are drawn; those in trouble all are
+TREE_REDRAW_SECONDS: Final = 0.5  # between two drawings of `konstat status --watch`
+TREE_AGES_SECONDS: Final = 10.0  # how often it redraws for the ages alone
+TREE_REREAD_SECONDS: Final = 30.0  # how often it lists the kinds that it does not watch
 
 assert STATUS_BYTES < 1024 * 1024
 assert MESSAGE_CHARACTERS <= 32768

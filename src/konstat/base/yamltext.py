@@ -30,35 +30,40 @@ class _Loader(_Base):
     yaml_constructors: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's way
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        if isinstance(node, yaml.MappingNode):
-            _refuse_duplicates(node)
-            self.flatten_mapping(node)
+        if not isinstance(node, yaml.MappingNode):
+            raise _refusal(node, "another kind of value than its tag says")
+        _refuse_duplicates(node)
+        self.flatten_mapping(node)
         mapping: dict[Hashable, Any] = {}
         for key_node, value_node in node.value:
             mapping[_key_text(key_node)] = self.construct_object(value_node, deep=deep)
         return mapping
 
-    def construct_json_float(self, node: Any) -> float:
-        value = float(self.construct_scalar(node))
-        if not math.isfinite(value):
-            raise yaml.constructor.ConstructorError(
-                None, None, "a number that is too large", node.start_mark
-            )
-        return value
-
-    def construct_json_int(self, node: Any) -> int:
+    def construct_number(self, node: Any) -> int | float:
         text = self.construct_scalar(node)
         try:
-            return self.construct_yaml_int(node)
-        except ValueError as error:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"a number of {len(text)} characters", node.start_mark
-            ) from error
+            if node.tag.endswith("int"):
+                return self.construct_yaml_int(node)
+            value = float(text)
+        except (ValueError, IndexError) as error:
+            # Python's own bound on the digits of an int, or an explicit tag on other text.
+            raise _refusal(node, f"no usable number in {len(text)} characters") from error
+        if not math.isfinite(value):
+            raise _refusal(node, "a number that is too large")
+        return value
+
+    def construct_bool(self, node: Any) -> bool:
+        text = self.construct_scalar(node).lower()
+        if text not in ("true", "false"):
+            raise _refusal(node, "neither true nor false under the tag !!bool")
+        return text == "true"
 
     def construct_refused(self, node: Any) -> Any:
-        raise yaml.constructor.ConstructorError(
-            None, None, f"the tag {node.tag!r}, which JSON cannot say", node.start_mark
-        )
+        raise _refusal(node, f"the tag {node.tag!r}, which JSON cannot say")
+
+
+def _refusal(node: Any, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
 def _refuse_duplicates(node: Any) -> None:
@@ -68,17 +73,13 @@ def _refuse_duplicates(node: Any) -> None:
             continue
         text = _key_text(key_node)
         if text in seen:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the key {text!r} a second time", key_node.start_mark
-            )
+            raise _refusal(key_node, f"the key {text!r} a second time")
         seen.add(text)
 
 
 def _key_text(node: Any) -> str:
     if not isinstance(node, yaml.ScalarNode):
-        raise yaml.constructor.ConstructorError(
-            None, None, "a key that is not plain text", node.start_mark
-        )
+        raise _refusal(node, "a key that is not plain text")
     return node.value
 
 
@@ -93,9 +94,9 @@ for _name, _pattern, _first in _WORDS:
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(_pattern), list(_first))
 for _name, _constructor in (
     ("null", _Base.construct_yaml_null),
-    ("bool", _Base.construct_yaml_bool),
-    ("int", _Loader.construct_json_int),
-    ("float", _Loader.construct_json_float),
+    ("bool", _Loader.construct_bool),
+    ("int", _Loader.construct_number),
+    ("float", _Loader.construct_number),
     ("str", _Base.construct_yaml_str),
     ("seq", _Base.construct_yaml_seq),
     ("map", _Base.construct_yaml_map),

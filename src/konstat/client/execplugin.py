@@ -187,7 +187,14 @@ async def _end(child: asyncio.subprocess.Process, *, own_group: bool) -> None:
             os.killpg(child.pid, signal.SIGKILL)
         else:
             child.kill()
-    await child.wait()
+    with suppress(TimeoutError):
+        # asyncio calls a child ended only when its pipes are read to their ends too, and one that
+        # left the group may hold them open.
+        async with asyncio.timeout(limits.EXEC_PLUGIN_END_SECONDS):
+            for pipe in (child.stdout, child.stderr):
+                while pipe is not None and await pipe.read(65536):
+                    pass
+            await child.wait()
 
 
 def read_credential(output: bytes, plugin: ExecConfig) -> ExecCredential:

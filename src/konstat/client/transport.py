@@ -73,7 +73,9 @@ class HttpTransport:
     async def close(self) -> None:
         """Close all connections; later calls raise TransportError."""
         self._closed = True
-        for session in (self._requests, self._streams):
+        sessions = (self._requests, self._streams)
+        self._requests = self._streams = None
+        for session in sessions:
             if session is not None:
                 await session.close()
 
