@@ -1,0 +1,150 @@
+"""`konstat`: the group of all commands, and how errors leave it.
+
+A command's module is imported when the command is called. An error that konstat raised on purpose
+becomes ``Error: …`` on standard error: a UserError exits with 2 (as click's usage errors do), any
+other KonstatError with 1, Ctrl-C with 130. With ``-v`` the traceback stands above it. Anything else
+is a mistake in konstat and shows its traceback.
+
+After: the modules beside this one, one for each command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import sys
+import traceback
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import click
+
+from konstat.cli.settings import Settings
+from konstat.errors import KonstatError, UserError
+
+EXIT_USER = 2  # as click's usage errors
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+
+
+class _Command(NamedTuple):
+    """Where a command is, and its line in the list of commands (without loading its module)."""
+
+    module: str
+    help: str
+
+
+COMMANDS = {
+    "run": _Command("konstat.cli.run", "Run the controllers of a file or module."),
+    "crd": _Command("konstat.cli.crd", "Print the CRDs of a file or module."),
+    "status": _Command("konstat.cli.status", "Show resources, their children and what is wrong."),
+    "nodes": _Command("konstat.cli.nodes", "Play the nodes of a control plane that has none."),
+    "rig": _Command("konstat.cli.rig", "Run a real Kubernetes control plane on this machine."),
+}
+
+
+class _UserFailure(click.ClickException):
+    """An error that the user can mend."""
+
+    exit_code = EXIT_USER
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        found = getattr(importlib.import_module(COMMANDS[cmd_name].module), cmd_name)
+        assert isinstance(found, click.Command), cmd_name
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchOption:
+            raise
+        except click.UsageError as error:
+            # click suggests among the commands that it knows, and it knows ours by name only.
+            raise click.UsageError(
+                f"no such command {args[0]!r}: choose from {', '.join(COMMANDS)}", ctx
+            ) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        with _errors_as_text(ctx):
+            return super().invoke(ctx)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="konstat", message="%(prog)s %(version)s")
+@click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    help="Say more (-vv: everything), and show where an error came from.",
+)
+@click.pass_context
+def konstat(ctx: click.Context, verbose: int) -> None:
+    """Kubernetes operators whose status can be believed.
+
+    \b
+    Example:
+        konstat run webapp.py --install-crds
+        konstat status webapps -n demo
+    """
+    ctx.obj = Settings(verbosity=verbose)
+
+
+def main() -> None:
+    """Run the command that the program's arguments name; never returns."""
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal's encoding lacks must not end a command.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    konstat(prog_name="konstat")
+
+
+@contextlib.contextmanager
+def _errors_as_text(ctx: click.Context) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(err=True)  # ends the line on which the terminal shows ^C
+        ctx.exit(EXIT_INTERRUPTED)
+    except KonstatError as error:
+        raise _failure(ctx, [error], error) from error
+    except BaseExceptionGroup as group:
+        known = [leaf for leaf in _leaves(group) if isinstance(leaf, KonstatError)]
+        if len(known) < len(_leaves(group)):
+            raise
+        raise _failure(ctx, known, group) from group
+
+
+def _failure(
+    ctx: click.Context, errors: list[KonstatError], whole: BaseException
+) -> click.ClickException:
+    if isinstance(ctx.obj, Settings) and ctx.obj.verbosity:
+        click.echo("".join(traceback.format_exception(whole)), err=True, nl=False)
+    text = "\n".join(dict.fromkeys(str(error) for error in errors))
+    user = all(isinstance(error, UserError) for error in errors)
+    return _UserFailure(text) if user else click.ClickException(text)
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    found: list[BaseException] = []
+    for error in group.exceptions:
+        found += _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
+    return found
+
+
+if __name__ == "__main__":
+    main()
