@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from konstat.base import limits
@@ -132,11 +132,13 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_JSON_is_read_as_itself(value):
     assert load(json.dumps({"v": value}, ensure_ascii=False)) == {"v": value}
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=" \n\t:-[]{},&*!|>'\"%@`#?~abc01.<=", max_size=40))
 @example("? a\n: b")
 @example("<<: 1")

@@ -16,10 +16,15 @@ import msgspec
 import pytest
 import trustme
 from aiohttp import web
+from hypothesis import settings
 
 from konstat.base.transport import Request, Response
 from konstat.client.cluster import ClusterConfig, ExecConfig
 from konstat.errors import TransportError
+
+# A deadline would be a timed assertion, and the machine may be busy.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 class Clock:
