@@ -68,6 +68,18 @@ def until() -> Callable[[Callable[[], object]], Awaitable[None]]:
     return wait
 
 
+@pytest.fixture
+def until_asked() -> Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]:
+    """Asks until the answer is yes, at most thirty seconds."""
+
+    async def wait(asked: Callable[[], Awaitable[bool]]) -> None:
+        async with asyncio.timeout(30):
+            while not await asked():  # noqa: ASYNC110 - the world outside sets no event
+                await asyncio.sleep(0.05)
+
+    return wait
+
+
 class Certificates:
     """An authority, a server certificate for the names in tests, client certificates."""
 

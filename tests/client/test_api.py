@@ -158,13 +158,14 @@ async def test_delete_with_preconditions(serve):
         grace_period_seconds=0,
         dry_run=True,
     )
-    assert server.asked == [("DELETE", f"{PATH}/a?dryRun=All")]
+    assert server.asked == [("DELETE", f"{PATH}/a")]
     assert server.body == {
         "kind": "DeleteOptions",
         "apiVersion": "v1",
         "preconditions": {"uid": "u", "resourceVersion": "7"},
         "propagationPolicy": "Foreground",
         "gracePeriodSeconds": 0,
+        "dryRun": ["All"],
     }
     await server.client.delete(WIDGETS, "a")
     assert server.body == {"kind": "DeleteOptions", "apiVersion": "v1"}

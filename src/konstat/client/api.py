@@ -400,11 +400,11 @@ class Client(PlainClient):
             resource_version=resource_version,
             propagation=propagation,
             grace_period_seconds=grace_period_seconds,
+            dry_run=dry_run,
         )
         data = await self.exchange(
             "DELETE",
             call.path,
-            query={"dryRun": "All"} if dry_run else (),
             body=codec.encode(options),
             request=call.words,
             retry=True if uid else None,

@@ -157,8 +157,13 @@ def delete_options(
     resource_version: str | None = None,
     propagation: Propagation | None = None,
     grace_period_seconds: int | None = None,
+    dry_run: bool = False,
 ) -> dict[str, Any]:
-    """A DeleteOptions body that says only what is given."""
+    """A DeleteOptions body that says only what is given.
+
+    The server reads options from the query only when there is no body: ``dryRun`` in the query of
+    a DELETE with a body is ignored, and the object is gone.
+    """
     options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
     preconditions = {"uid": uid, "resourceVersion": resource_version}
     given = {key: value for key, value in preconditions.items() if value is not None}
@@ -168,6 +173,8 @@ def delete_options(
         options["propagationPolicy"] = propagation
     if grace_period_seconds is not None:
         options["gracePeriodSeconds"] = grace_period_seconds
+    if dry_run:
+        options["dryRun"] = ["All"]
     return options
 
 
