@@ -20,7 +20,7 @@ SECRETS = Kind(group="", version="v1", kind="Secret", plural="secrets")
 
 
 def drawn(world: Gathered, now: datetime, layout: Layout) -> str:
-    lines = render(build(world, now=now), world.unread, now=now, layout=layout)
+    lines = render(build(world, now=now), world, now=now, layout=layout)
     return "\n".join(line.plain.rstrip() for line in lines) + "\n"
 
 
@@ -49,6 +49,13 @@ def test_the_tree_of_a_broken_resource_on_a_terminal(broken_shop: Gathered, now)
         not read: secrets (forbidden)
         """
     )
+
+
+def test_what_may_be_old_is_said(broken_shop: Gathered, now) -> None:
+    kinds = [Kind(group="", version="v1", kind=k, plural=k) for k in "abcde"]
+    world = msgspec.structs.replace(broken_shop, outdated=dict.fromkeys(kinds, "no route"))
+    last = drawn(world, now, Layout()).splitlines()[-1]
+    assert last == "may be out of date: a, b, c and 2 more (no route)"
 
 
 def test_a_pipe_gets_ascii_and_unbroken_lines(broken_shop: Gathered, now) -> None:

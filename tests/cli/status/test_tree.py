@@ -118,6 +118,7 @@ def test_the_document_is_complete_and_stable(broken_shop: Gathered, now) -> None
     content: dict[str, Any] = msgspec.json.decode(text)
     assert content["format"] == 1
     assert content["time"] == clock.timestamp(now)
+    assert content["outdated"] == []
     assert content["unread"] == [{"resource": "pods", "problem": "forbidden"}]
     (shop,) = content["resources"]
     assert set(shop) == {

@@ -94,6 +94,9 @@ class _World:
             resources=tuple(self._wanted()),
             objects=objects | dict(self._listed),
             unread=unread,
+            outdated={
+                i.kind: i.problem for i in self._informers() if i.state == "synced" and i.problem
+            },
             statusless=self._plan.statusless,
         )
 

@@ -113,24 +113,31 @@ def outline(
     tree: TreeNode, *, symbols: Symbols, namespaces: bool, now: datetime
 ) -> Iterator[Row | Remark]:
     """The rows and remarks of one resource and all that is below it, from top to bottom."""
-    return _Outline(symbols, namespaces=namespaces, now=now).node(tree, "", "", None)
+    shown_already = "" if namespaces else tree.namespace
+    return _Outline(symbols, now=now).node(tree, "", "", namespace=shown_already)
 
 
 class _Outline:
-    def __init__(self, symbols: Symbols, *, namespaces: bool, now: datetime) -> None:
+    def __init__(self, symbols: Symbols, *, now: datetime) -> None:
         self._symbols = symbols
-        self._namespaces = namespaces
         self._now = now
 
     def node(
-        self, node: TreeNode, first: str, rest: str, told: set[str] | None
+        self,
+        node: TreeNode,
+        first: str,
+        rest: str,
+        *,
+        namespace: str,
+        told: set[str] | None = None,
     ) -> Iterator[Row | Remark]:
         """``first`` stands before the node's own line, ``rest`` before those below it.
 
-        ``told`` is the cause that stands above already; None for a resource that was asked for.
+        ``namespace`` need not be shown again. ``told`` are causes that stand above already; None
+        for a resource that was asked for.
         """
         reason = printable(_reason(node))
-        place = f"{node.namespace}/" if self._namespaces and node.namespace else ""
+        place = f"{node.namespace}/" if node.namespace not in ("", namespace) else ""
         yield Row(
             rail=first,
             symbol=self._symbols.states[node.state],
@@ -155,7 +162,9 @@ class _Outline:
             last = number == len(drawn) and not hidden
             branch = self._symbols.corner if last else self._symbols.tee
             rail = " " * len(self._symbols.rail) if last else self._symbols.rail
-            yield from self.node(child, rest + branch, rest + rail, causes)
+            yield from self.node(
+                child, rest + branch, rest + rail, namespace=node.namespace, told=causes
+            )
             causes.add(child.message)
         for number, text in enumerate(hidden, start=1):
             branch = self._symbols.corner if number == len(hidden) else self._symbols.tee

@@ -8,7 +8,7 @@ sequence in a status reaches the terminal.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -16,8 +16,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from konstat.cli.status.outline import ASCII, Remark, Row, Symbols, outline, printable
-from konstat.cli.status.tree import TreeNode
-from konstat.objects.kind import Kind
+from konstat.cli.status.tree import Gathered, TreeNode
+from konstat.readiness import wording
 
 _HEADER: Final = ("NAME", "STATE", "TURN", "AGE", "REASON")
 _GAP: Final = 2
@@ -34,19 +34,28 @@ class Layout(NamedTuple):
 
 
 def render(
-    trees: Sequence[TreeNode], unread: Mapping[Kind, str], *, now: datetime, layout: Layout
+    trees: Sequence[TreeNode], gathered: Gathered, *, now: datetime, layout: Layout
 ) -> list[Text]:
-    """The lines of the trees, and one about what could not be read."""
+    """The lines of the trees, and what must be known of all of them."""
     drawn = [
         line
         for tree in trees
         for line in outline(tree, symbols=layout.symbols, namespaces=layout.namespaces, now=now)
     ]
     lines = _table(drawn, layout.width)
-    if unread:
-        kinds = ", ".join(sorted(f"{k.resource} ({p})" for k, p in unread.items()))
-        lines += _broken(f"not read: {printable(kinds)}", "", width=layout.width, style="yellow")
+    for text in _problems(gathered):
+        lines += _broken(printable(text), "", width=layout.width, style="yellow")
     return lines
+
+
+def _problems(gathered: Gathered) -> Iterator[str]:
+    if gathered.unread:
+        kinds = sorted(f"{kind.resource} ({p})" for kind, p in gathered.unread.items())
+        yield f"not read: {', '.join(kinds)}"
+    if gathered.outdated:
+        # When the server is away all kinds are, for one reason: it is enough to name a few.
+        kinds = wording.listed(kind.resource for kind in gathered.outdated)
+        yield f"may be out of date: {kinds} ({next(iter(gathered.outdated.values()))})"
 
 
 def _table(drawn: Sequence[Row | Remark], width: int | None) -> list[Text]:

@@ -42,9 +42,10 @@ class JsonScreen:
         """Print the document unless it would say what the last one said."""
         now = clock.now()
         trees = build(gathered, now=now)
-        if (trees, gathered.unread) == self._shown:
+        news = (trees, gathered.unread, gathered.outdated)
+        if news == self._shown:
             return
-        self._shown = (trees, gathered.unread)
+        self._shown = news
         content = document(trees, gathered, server=self._server, now=now)
         click.echo(as_json(content, one_line=self._one_line))
 
@@ -62,11 +63,12 @@ class TextScreen:
         """Print the drawing unless only ages would differ from the last one."""
         now = clock.now()
         trees = build(gathered, now=now)
-        if (trees, gathered.unread) == self._shown:
+        news = (trees, gathered.unread, gathered.outdated)
+        if news == self._shown:
             return
         if self._shown is not None:
             self._console.print()
-        self._shown = (trees, gathered.unread)
+        self._shown = news
         for line in self.lines(trees, gathered, now=now):
             # rich would break and cut lines for a width that a pipe does not have.
             self._console.print(line, soft_wrap=True)
@@ -80,7 +82,7 @@ class TextScreen:
             symbols=UNICODE if _is_rich(self._console) else ASCII,
             namespaces=self._namespaces,
         )
-        return render(trees, gathered.unread, now=now, layout=layout)
+        return render(trees, gathered, now=now, layout=layout)
 
 
 class LiveScreen:

@@ -33,13 +33,14 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
 
     ``objects`` holds, by group and kind, every object that has an owner (and all objects of kinds
     that verdicts look up by name); a kind that is neither there nor in ``unread`` was not looked
-    at. ``unread`` says why a kind could not be read, ``statusless`` names the kinds of resources
-    that have no status subresource.
+    at. ``unread`` says why a kind could not be read, ``outdated`` why what is known of a kind may
+    be old, ``statusless`` names the kinds of resources that have no status subresource.
     """
 
     resources: tuple[Content, ...] = ()
     objects: Mapping[GroupKind, Sequence[Content]] = msgspec.field(default_factory=dict)
     unread: Mapping[Kind, str] = msgspec.field(default_factory=dict)
+    outdated: Mapping[Kind, str] = msgspec.field(default_factory=dict)
     statusless: frozenset[GroupKind] = frozenset()
 
 
