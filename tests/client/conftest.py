@@ -350,6 +350,38 @@ async def proxy() -> AsyncIterator[FakeProxy]:
     listening.close()
 
 
+class FakeSocksProxy:
+    """Speaks as much SOCKS 5 as a connection without a password needs; all names are here."""
+
+    def __init__(self) -> None:
+        self.targets: list[str] = []
+        self.address = ""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        _, methods = await reader.readexactly(2)
+        await reader.readexactly(methods)
+        writer.write(b"\x05\x00")
+        head = await reader.readexactly(5)
+        assert head[3] == 3, "expected a name, not an address"
+        name = await reader.readexactly(head[4])
+        port = int.from_bytes(await reader.readexactly(2))
+        self.targets.append(f"{name.decode()}:{port}")
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x00")
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_copy(reader, far_writer))
+            group.create_task(_copy(far_reader, writer))
+
+
+@pytest.fixture
+async def socks_proxy() -> AsyncIterator[FakeSocksProxy]:
+    fake = FakeSocksProxy()
+    listening = await asyncio.start_server(fake.serve, "127.0.0.1", 0)
+    fake.address = f"socks5://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    yield fake
+    listening.close()
+
+
 class FakeTransport:
     """Gives prepared answers, or raises prepared errors, in turn; the last one for ever."""
 

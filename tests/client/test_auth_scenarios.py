@@ -11,11 +11,12 @@ import json
 import os
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
 from konstat.base.clock import timestamp, use_clock
 from konstat.client.api import Client
-from konstat.client.cluster import Impersonation
+from konstat.client.cluster import ClusterConfig, Impersonation
 from konstat.client.config import in_cluster_config, load_config
 from konstat.errors import ConfigError, TransportError, Unauthorized
 from konstat.objects.kind import Kind
@@ -199,6 +200,27 @@ async def test_scenario_9_socks_without_its_package_says_what_to_install(config,
     with pytest.raises(ConfigError, match=r"install konstat\[socks\]"):
         async with Client.connect(config(token="one", proxy_url="socks5://127.0.0.1:1")):
             pass
+
+
+async def test_scenario_9_socks_proxy_resolves_the_name(server, certificates, socks_proxy):
+    pytest.importorskip("aiohttp_socks", reason="install konstat[socks] to run this test")
+    server.tokens = {"one"}
+    port = server.address.rpartition(":")[2]
+    config = ClusterConfig(
+        server=f"https://inside.example:{port}",
+        ca_data=certificates.ca_pem,
+        token="one",
+        tls_server_name="kube.example",
+        proxy_url=socks_proxy.address.replace("socks5:", "socks5h:"),
+    )
+    async with Client.connect(config) as client:
+        await ask(client)
+    assert socks_proxy.targets == [f"inside.example:{port}"]
+    assert [(seen.user, seen.sni) for seen in server.seen] == [("one", "kube.example")]
+    nobody = msgspec.structs.replace(config, proxy_url="socks5://127.0.0.1:1")
+    async with Client.connect(nobody) as client:
+        with pytest.raises(TransportError, match=r"the proxy socks5://127\.0\.0\.1:1 gives no"):
+            await client.exchange("POST", "/api", retry=False)
 
 
 async def test_scenario_10_tls_server_name(server, config):

@@ -1,4 +1,4 @@
-"""What the verbs of the client have in common: kinds, contents, pages, options.
+"""What every verb of the client needs: kinds, contents, pages, options.
 
 Pure: `konstat.client.plain` and `konstat.client.api` build their requests with it and read the
 answers with it.

@@ -80,7 +80,7 @@ def _open_socks_pool(proxy: URL, config: ClusterConfig, *, connections: int) -> 
         keepalive_timeout=limits.IDLE_CONNECTION_SECONDS,
     )
     names = ("ProxyError", "ProxyConnectionError", "ProxyTimeoutError")
-    # Its errors have no base class in common with those of aiohttp.
+    # Its errors share no base class with those of aiohttp.
     own = tuple(getattr(aiohttp_socks, name) for name in names)
     return Pool(connector, (*FAILURES, *own))
 

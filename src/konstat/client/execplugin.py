@@ -67,31 +67,7 @@ async def run_plugin(plugin: ExecConfig, config: ClusterConfig) -> ExecCredentia
     printed on its standard output is never shown, the end of its standard error is.
     """
     interactive = _interactive(plugin)
-    environment = {
-        **os.environ,
-        **dict(plugin.environment),
-        "KUBERNETES_EXEC_INFO": codec.encode(
-            exec_info(plugin, config, interactive=interactive)
-        ).decode(),
-    }
-    try:
-        child = await asyncio.create_subprocess_exec(
-            plugin.command,
-            *plugin.arguments,
-            stdin=None if interactive else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=None if interactive else asyncio.subprocess.PIPE,
-            env=environment,
-            # A group of its own, so that what the plugin started ends with it. An interactive one
-            # must stay in the terminal's group to read from it.
-            start_new_session=not interactive,
-        )
-    except (OSError, ValueError) as error:
-        hint = f"; {plugin.install_hint.strip()}" if plugin.install_hint else ""
-        raise ConfigError(
-            f"the credentials plugin {plugin.command!r} of {config.source} cannot be run:"
-            f" {error}{hint or '; install it or correct users[].user.exec.command'}"
-        ) from error
+    child = await _start(plugin, config, interactive=interactive)
     patience = limits.EXEC_PLUGIN_TIMEOUT_SECONDS
     if interactive:
         patience = limits.EXEC_PLUGIN_INTERACTIVE_SECONDS
@@ -102,8 +78,7 @@ async def run_plugin(plugin: ExecConfig, config: ClusterConfig) -> ExecCredentia
     except TimeoutError as error:
         raise ConfigError(
             f"the credentials plugin {plugin.command!r} did not end within"
-            f" {patience:.0f} s and was stopped: run it by hand to see"
-            " what it waits for"
+            f" {patience:.0f} s and was stopped: run it by hand to see what it waits for"
         ) from error
     finally:
         await _end(child, own_group=not interactive)
@@ -113,6 +88,30 @@ async def run_plugin(plugin: ExecConfig, config: ClusterConfig) -> ExecCredentia
             f"the credentials plugin {plugin.command!r} failed with code {code}{said}"
         )
     return read_credential(output, plugin)
+
+
+async def _start(
+    plugin: ExecConfig, config: ClusterConfig, *, interactive: bool
+) -> asyncio.subprocess.Process:
+    info = codec.encode(exec_info(plugin, config, interactive=interactive)).decode()
+    try:
+        return await asyncio.create_subprocess_exec(
+            plugin.command,
+            *plugin.arguments,
+            stdin=None if interactive else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=None if interactive else asyncio.subprocess.PIPE,
+            env={**os.environ, **dict(plugin.environment), "KUBERNETES_EXEC_INFO": info},
+            # A group of its own, so that what the plugin started ends with it. An interactive one
+            # must stay in the terminal's group to read from it.
+            start_new_session=not interactive,
+        )
+    except (OSError, ValueError) as error:
+        hint = plugin.install_hint.strip() or "install it or correct users[].user.exec.command"
+        raise ConfigError(
+            f"the credentials plugin {plugin.command!r} of {config.source} cannot be run:"
+            f" {error}; {hint}"
+        ) from error
 
 
 def _interactive(plugin: ExecConfig) -> bool:

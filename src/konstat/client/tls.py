@@ -166,9 +166,9 @@ def _load_pair(context: ssl.SSLContext, pair: KeyPair) -> None:
             f"the client certificate of {pair.source} expired at {clock.timestamp(expiry)}:"
             " get a new one (and check this machine's clock)"
         )
-    handle, path = tempfile.mkstemp(prefix="konstat-", suffix=".pem")  # mode 0600
+    descriptor, path = tempfile.mkstemp(prefix="konstat-", suffix=".pem")  # mode 0600
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(pair.certificate + b"\n" + pair.key + b"\n")
         # An empty password refuses an encrypted key, where none would ask on the terminal.
         context.load_cert_chain(path, password="")
