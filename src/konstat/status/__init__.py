@@ -1,1 +1,34 @@
 """Evidence in, conditions out: the pure status engine. Nothing here awaits or knows a server."""
+
+from konstat.status.component import Component
+from konstat.status.condition import Condition
+from konstat.status.outcome import (
+    Ending,
+    Failed,
+    Outcome,
+    RequeueAfter,
+    Signal,
+    Stalled,
+    Waiting,
+)
+from konstat.status.patch import Plan, plan
+from konstat.status.settle import Finding, Settlement, refused, settle, started
+
+__all__ = [
+    "Component",
+    "Condition",
+    "Ending",
+    "Failed",
+    "Finding",
+    "Outcome",
+    "Plan",
+    "RequeueAfter",
+    "Settlement",
+    "Signal",
+    "Stalled",
+    "Waiting",
+    "plan",
+    "refused",
+    "settle",
+    "started",
+]

@@ -1,0 +1,185 @@
+"""How an attempt ends: what an author returns or raises, and the form that is settled.
+
+Turn and trigger are separate. The declared reason and turn say who must act; the kind of outcome
+says what wakes the resource again: `Stalled` has no timed retry, `Waiting`, `Failed` and any other
+exception back off, and a return waits for a change. Every trigger wakes every outcome.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from konstat.errors import (
+    APIError,
+    Forbidden,
+    FormerChild,
+    KindUnavailable,
+    KonstatError,
+    NamesakeError,
+    TransportError,
+)
+from konstat.readiness import Turn
+from konstat.status.condition import usable_message, usable_reason
+
+
+class RequeueAfter(msgspec.Struct, frozen=True):
+    """Returned by a reconcile: observed, and come back after ``seconds`` at the latest."""
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0:
+            raise ValueError(f"RequeueAfter(seconds={self.seconds!r}): give a number above 0")
+
+
+class Signal(Exception):
+    """Base of the exceptions by which an author ends an attempt on purpose."""
+
+    default_turn: Turn
+
+    def __init__(self, reason: str, message: str, *, turn: Turn | None = None) -> None:
+        super().__init__(reason, message)
+        self.reason = reason
+        self.message = message
+        self.turn = turn or self.default_turn
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.message}"
+
+
+class Stalled(Signal):
+    """Nothing will change without a change of input: no timed retry, any trigger wakes it."""
+
+    default_turn = Turn.USER
+
+
+class Waiting(Signal):
+    """Something else must happen first: triggers and back-off wake it.
+
+    Past ``timeout_seconds`` since the wait for this reason began, the status says
+    Ready=False and Stalled=True with reason DeadlineExceeded while slow retries go on.
+    """
+
+    default_turn = Turn.NOBODY
+
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        *,
+        timeout_seconds: float | None = None,
+        turn: Turn | None = None,
+    ) -> None:
+        super().__init__(reason, message, turn=turn)
+        self.timeout_seconds = timeout_seconds
+
+
+class Failed(Signal):
+    """The operator could not do its work: back-off, and its owner must act."""
+
+    default_turn = Turn.OWNER
+
+
+class Ending(StrEnum):
+    """The ways in which an attempt can end, as they are settled."""
+
+    OBSERVED = "observed"
+    STALLED = "stalled"
+    WAITING = "waiting"
+    OVERDUE = "overdue"  # waiting past its deadline
+    FAILED = "failed"
+    ERROR = "error"  # any exception that is not a Signal
+    DELETING = "deleting"
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The settled form of an ending; reason and message are fit for a condition."""
+
+    ending: Ending
+    reason: str = ""
+    message: str = ""
+    turn: Turn = Turn.NOBODY
+
+    @classmethod
+    def observed(cls) -> Outcome:
+        return cls(ending=Ending.OBSERVED)
+
+    @classmethod
+    def of(cls, error: BaseException) -> Outcome:
+        """The outcome that an exception from an attempt means."""
+        if isinstance(error, Signal):
+            return cls(
+                ending=_ending_of(error),
+                reason=usable_reason(error.reason),
+                message=usable_message(error.message),
+                turn=error.turn,
+            )
+        cause = innermost(error)
+        return cls(
+            ending=Ending.WAITING if isinstance(cause, FormerChild) else Ending.ERROR,
+            reason=usable_reason(reason_of(cause)),
+            message=usable_message(text_of(cause)),
+            turn=turn_of(cause),
+        )
+
+
+_SIGNALS = {Stalled: Ending.STALLED, Waiting: Ending.WAITING, Failed: Ending.FAILED}
+
+
+def _ending_of(error: Signal) -> Ending:
+    return next(ending for base, ending in _SIGNALS.items() if isinstance(error, base))
+
+
+def innermost(error: BaseException) -> BaseException:
+    """The first cause of an exception: through groups and explicit causes, but not below our own.
+
+    Below an error of konstat lies only the HTTP library's, which says less.
+    """
+    seen: set[int] = set()
+    while id(error) not in seen and not isinstance(error, KonstatError):
+        seen.add(id(error))
+        if isinstance(error, BaseExceptionGroup) and error.exceptions:
+            error = error.exceptions[0]
+        elif error.__cause__ is not None:
+            error = error.__cause__
+    return error
+
+
+def reason_of(error: BaseException) -> str:
+    """A machine word for an exception: the server's own reason where it gave one."""
+    if isinstance(error, APIError) and error.reason:
+        return error.reason
+    return type(error).__name__
+
+
+def text_of(error: BaseException) -> str:
+    """An exception as a sentence; never empty."""
+    text = " ".join(str(error).split())
+    if isinstance(error, KonstatError):
+        return text or type(error).__name__
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def turn_of(error: BaseException) -> Turn:
+    """Who must act on an error: the user on names and quotas, nobody while something may pass.
+
+    Everything else is for the operator's owner: RBAC, refused manifests, mistakes in the code.
+    """
+    if isinstance(error, FormerChild):
+        return Turn.NOBODY
+    if isinstance(error, NamesakeError):
+        return Turn.USER
+    if isinstance(error, Forbidden) and "exceeded quota" in error.message:
+        return Turn.USER
+    if isinstance(error, TransportError) or (isinstance(error, APIError) and error.retryable):
+        return Turn.NOBODY
+    return Turn.OWNER
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether an error means no (it would come again), rather than no answer."""
+    if isinstance(error, APIError):
+        return not error.retryable
+    return not isinstance(error, TransportError | KindUnavailable | FormerChild)
