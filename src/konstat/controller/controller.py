@@ -1,0 +1,153 @@
+"""`Controller`: the declaration of one kind, its reconciler, and what it owns and watches.
+
+A declaration starts nothing; `konstat.controller.manager` brings it to life. Because owned kinds
+are declared, the CRD, RBAC rules and the informers are known before the first attempt.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from konstat.base import limits
+from konstat.controller.context import Context
+from konstat.errors import ModelError
+from konstat.objects.kind import Kind
+from konstat.objects.model import Status, status_fields
+from konstat.objects.resource import Resource
+from konstat.status import RequeueAfter
+
+R = TypeVar("R", bound=Resource[Any, Any])
+
+Reconcile = Callable[[R, Context[R]], Awaitable[RequeueAfter | None]]
+Found = str | tuple[str, str]
+
+
+class Watch(msgspec.Struct, frozen=True):
+    """Another kind whose changes wake resources: ``map`` says which.
+
+    ``map(object)`` returns names of resources in the object's namespace, or
+    ``(namespace, name)`` pairs. It is called for the old and the new state of a change, must not
+    block, and sees a frozen typed object.
+    """
+
+    kind: type[Resource[Any, Any]]
+    map: Callable[[Any], Iterable[Found]]
+
+
+class Controller(Generic[R]):
+    """One resource kind kept true by one reconcile function.
+
+    ``owns`` are the kinds of children that attempts may apply; their changes wake the owner.
+    ``watches`` are other objects of interest (`Watch`), readable from the context.
+    ``optional`` names owned kinds that may not be installed: reading them raises KindNotInstalled
+    instead of holding the controller back. ``concurrency`` bounds attempts at a time,
+    ``resync_seconds`` is how often each resource is attempted without a trigger, and
+    ``finalizer`` overrides the finalizer's name (default ``group/plural``).
+    Raises ModelError for declarations that cannot work.
+    """
+
+    def __init__(
+        self,
+        resource: type[R],
+        *,
+        owns: Iterable[type[Resource[Any, Any]]] = (),
+        watches: Iterable[Watch] = (),
+        optional: Iterable[type[Resource[Any, Any]]] = (),
+        concurrency: int = limits.CONCURRENT_ATTEMPTS,
+        resync_seconds: float = limits.RESYNC_SECONDS,
+        attempt_timeout_seconds: float = limits.ATTEMPT_TIMEOUT_SECONDS,
+        finalizer: str = "",
+    ) -> None:
+        _require_kind(resource, "the resource of a Controller")
+        if not issubclass(resource.status_type, Status):
+            raise ModelError(f"{resource.__name__}: its status type must be a subclass of Status")
+        status_fields(resource.status_type)
+        if concurrency < 1:
+            raise ModelError(f"concurrency is {concurrency}: give at least 1")
+        self.resource = resource
+        self.kind = resource.kind
+        self.owns = tuple(owns)
+        self.watches = tuple(watches)
+        self.optional = tuple(optional)
+        for owned in (*self.owns, *self.optional):
+            _require_kind(owned, "owns=")
+        for watch in self.watches:
+            if not isinstance(watch, Watch):
+                raise ModelError(f"watches= takes Watch(Kind, map_function), not {watch!r}")
+            _require_kind(watch.kind, "Watch")
+        self.concurrency = concurrency
+        self.resync_seconds = resync_seconds
+        self.attempt_timeout_seconds = attempt_timeout_seconds
+        self.finalizer = finalizer or f"{self.kind.group}/{self.kind.plural}"
+        self.field_manager = self.kind.resource
+        self.reconcile_function: Reconcile[R] | None = None
+        self.cleanup_function: Reconcile[R] | None = None
+
+    def reconcile(self, function: Reconcile[R]) -> Reconcile[R]:
+        """Register the reconcile function: ``async def reconcile(resource, context)``.
+
+        The function stays callable as it is: ``await reconcile(app, FakeContext())``.
+        """
+        _require_attempt(function, "reconcile")
+        if self.reconcile_function is not None:
+            raise ModelError(f"{self!r} has a reconcile function already: one per kind")
+        self.reconcile_function = _bound(function)
+        return self.reconcile_function
+
+    def cleanup(self, function: Reconcile[R]) -> Reconcile[R]:
+        """Register the cleanup function, which runs before a deleted resource goes.
+
+        It puts our finalizer on every resource before its first side effect. Returning None says
+        that the cleanup is confirmed; RequeueAfter or an exception keeps the finalizer.
+        """
+        _require_attempt(function, "cleanup")
+        if self.cleanup_function is not None:
+            raise ModelError(f"{self!r} has a cleanup function already: one per kind")
+        self.cleanup_function = _bound(function)
+        return self.cleanup_function
+
+    def require_complete(self) -> Reconcile[R]:
+        """The reconcile function; raises ModelError when none was registered."""
+        if self.reconcile_function is None:
+            raise ModelError(
+                f"{self!r} has no reconcile function: decorate one with @<controller>.reconcile"
+            )
+        return self.reconcile_function
+
+    def __repr__(self) -> str:
+        return f"Controller({self.resource.__name__})"
+
+
+def _bound(function: Reconcile[R]) -> Reconcile[R]:
+    """``function``, telling its context the resource first; so a bare FakeContext() will do."""
+
+    @functools.wraps(function)
+    async def attempt(resource: R, context: Context[R]) -> RequeueAfter | None:
+        context.bind(resource)
+        return await function(resource, context)
+
+    return attempt
+
+
+def _require_kind(cls: Any, where: str) -> None:
+    if not (isinstance(cls, type) and issubclass(cls, Resource)):
+        raise ModelError(f"{where} takes a Resource class, not {cls!r}")
+    if not isinstance(getattr(cls, "kind", None), Kind):
+        raise ModelError(f"{where}: {cls.__name__} has no group and version")
+
+
+def _require_attempt(function: Any, name: str) -> None:
+    if not inspect.iscoroutinefunction(function):
+        raise ModelError(f"{name} must be `async def {name}(resource, context)`, not {function!r}")
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError as error:
+        raise ModelError(
+            f"{name} is called as {name}(resource, context), which {function.__name__} cannot"
+            f" take: {error}"
+        ) from error
