@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from konstat.cli.run import HostPort, JsonLines
+from konstat.cli.run import JsonLines, address
 from konstat.controller import HealthAddress
 
 
 def _convert(text: str) -> HealthAddress:
-    return HostPort().convert(text, None, None)
+    return address(None, None, text)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,9 @@ def test_an_address_is_host_and_port(text: str, host: str, port: int) -> None:
     assert _convert(text) == HealthAddress(host=host, port=port)
 
 
-@pytest.mark.parametrize("text", ["", "8080", "host:", "host:http", "host:65536", "::1:80", "h:٣"])
+@pytest.mark.parametrize(
+    "text", ["", "8080", "host:", "host:http", "host:65536", "::1:80", "h:٣", "h:" + "9" * 5000]
+)
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter):
         _convert(text)
@@ -39,10 +41,10 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 @given(st.text())
 def test_any_text_is_an_address_or_refused(text: str) -> None:
     try:
-        address = _convert(text)
+        found = _convert(text)
     except click.BadParameter:
         return
-    assert 0 <= address.port <= 65535
+    assert 0 <= found.port <= 65535
 
 
 def test_json_lines_are_one_object_each() -> None:
@@ -60,3 +62,9 @@ def test_json_lines_are_one_object_each() -> None:
     assert entry["message"] == "said 'é'\n"
     assert "ValueError: two" in entry["error"]
     assert entry["time"].endswith("Z")
+
+
+def test_a_wrong_address_is_a_usage_error(run_konstat) -> None:
+    result = run_konstat("run", "webapp.py", "--health-address", "8080")
+    assert result.exit_code == 2
+    assert "'8080' is not HOST:PORT" in result.stderr

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import click
 import msgspec
@@ -23,26 +23,21 @@ from konstat.controller.run import configure_logging
 
 log = logging.getLogger("konstat.cli")
 
-_PORTS = 65535
+_PORTS: Final = 65535
 
 
-class HostPort(click.ParamType[HealthAddress]):
-    """``HOST:PORT``, ``[IPV6]:PORT``, or ``:PORT`` for every address of the machine."""
+def address(ctx: click.Context | None, param: click.Parameter | None, text: str) -> HealthAddress:
+    """``HOST:PORT``, ``[IPV6]:PORT``, or ``:PORT`` for every address of the machine.
 
-    name = "host:port"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> HealthAddress:
-        if isinstance(value, HealthAddress):
-            return value
-        host, colon, port = str(value).rpartition(":")
-        bracketed = host.startswith("[") and host.endswith("]")
-        if not colon or (":" in host and not bracketed):
-            self.fail(f"{value!r} is not HOST:PORT, for example 127.0.0.1:8080", param, ctx)
-        if not (port.isascii() and port.isdigit() and int(port) <= _PORTS):
-            self.fail(f"{port!r} is not a port: give 0 to {_PORTS}", param, ctx)
-        return HealthAddress(host=host.strip("[]") or "0.0.0.0", port=int(port))
+    Raises click.BadParameter for anything else.
+    """
+    host, colon, port = text.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    if not colon or (":" in host and not bracketed):
+        raise click.BadParameter(f"{text!r} is not HOST:PORT, for example 127.0.0.1:8080")
+    if not (port.isascii() and port.isdigit() and len(port) < 6 and int(port) <= _PORTS):
+        raise click.BadParameter(f"{port!r} is not a port: give 0 to {_PORTS}")
+    return HealthAddress(host=host.strip("[]") or "0.0.0.0", port=int(port))
 
 
 class JsonLines(logging.Formatter):
@@ -77,7 +72,7 @@ class JsonLines(logging.Formatter):
 @click.option(
     "--health-address",
     metavar="HOST:PORT",
-    type=HostPort(),
+    callback=address,
     default="127.0.0.1:0",
     show_default=True,
     help="Where /healthz, /readyz and /metrics are served; port 0 lets the system choose.",
