@@ -105,13 +105,12 @@ class PlayedNode:
         if not self.uid or self._gone:
             return
         try:
+            if await self._holder() != self._instance:
+                return
             await self._client.delete(Node, self.name, uid=self.uid)
-        except (NotFound, Conflict):
-            return  # it is another's, or nobody's
-        try:
             await self._client.delete(Lease, self.name, namespace=LEASE_NAMESPACE)
-        except NotFound:
-            log.debug("the Lease of node %s went with it", self.name)
+        except (NotFound, Conflict) as error:
+            log.debug("node %s needs no removal: %s", self.name, error)
 
     # --- parts --------------------------------------------------------------------------------
 
@@ -205,11 +204,15 @@ class PlayedNode:
         except NotFound:
             await self._take_lease()
         except PatchRefused as error:
-            lease = await self._client.get(Lease.kind, self.name, namespace=LEASE_NAMESPACE)
-            holder = (lease["metadata"].get("annotations") or {}).get(INSTANCE, "")
+            holder = await self._holder()
             if holder == self._instance:
                 raise
             raise UserError(
                 f"another node actor ({holder or 'without a name'}) took node {self.name} over:"
                 " let only one play it, or give the other its own name prefix"
             ) from error
+
+    async def _holder(self) -> str:
+        """The instance that plays the node, as its Lease says."""
+        lease = await self._client.get(Lease, self.name, namespace=LEASE_NAMESPACE)
+        return (lease.metadata.annotations or {}).get(INSTANCE, "")
