@@ -76,3 +76,29 @@ def test_split_leaves_parts_undecoded() -> None:
     metadata, parts = codec.split(json.dumps(stored()).encode())
     assert metadata.name == "a"
     assert codec.decode(parts["spec"]) == {"x": 1}
+
+
+def test_the_compressed_form_is_smaller_and_reads_the_same() -> None:
+    small = Snapshot.from_content(KIND, stored())
+    assert small.compressed() is small
+    large = Snapshot.from_content(KIND, {**stored(), "spec": {f"key{n}": "x" for n in range(999)}})
+    packed = large.compressed()
+    assert len(packed.packed) < len(large.packed) / 2
+    assert packed.data == large.data
+    assert packed.content == large.content
+    assert packed.compressed() is packed
+
+
+def test_an_item_of_a_list_gets_the_kind_that_the_list_left_out() -> None:
+    content = stored()
+    item = {key: value for key, value in content.items() if key not in ("apiVersion", "kind")}
+    assert Snapshot.from_content(KIND, item).content == content
+    assert Snapshot.from_content(KIND, item).data == Snapshot.from_content(KIND, content).data
+
+
+def test_labels_are_fresh_and_absent_when_empty() -> None:
+    snapshot = Snapshot.from_content(KIND, stored(labels={"app": "a", "tier": "b"}))
+    assert snapshot.labels == {"app": "a", "tier": "b"}
+    assert snapshot.labels is not snapshot.labels
+    assert Snapshot.from_content(KIND, stored()).labels is None
+    assert Snapshot.from_content(KIND, stored(labels={})).labels is None

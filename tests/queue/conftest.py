@@ -2,55 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import heapq
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
-from itertools import count
 
 import pytest
+from stepped_clock import SteppedClock
 
 from konstat.base import clock as base_clock
-
-
-class SteppedClock:
-    """Sleeps are futures; `advance` moves the time and completes what is due, in order."""
-
-    def __init__(self) -> None:
-        self.seconds = 1000.0
-        self.sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
-        self._order = count()
-
-    def now(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    async def sleep(self, seconds: float) -> None:
-        if seconds <= 0:
-            await asyncio.sleep(0)
-            return
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self.sleepers, (self.seconds + seconds, next(self._order), future))
-        await future
-
-    async def advance(self, seconds: float) -> None:
-        end = self.seconds + seconds
-        await self.settle()
-        while self.sleepers and self.sleepers[0][0] <= end:
-            due, _, future = heapq.heappop(self.sleepers)
-            if not future.done():
-                self.seconds = max(self.seconds, due)
-                future.set_result(None)
-                await self.settle()
-        self.seconds = end
-        await self.settle()
-
-    async def settle(self) -> None:
-        """Let every task run until it waits."""
-        for _ in range(30):
-            await asyncio.sleep(0)
 
 
 @pytest.fixture(scope="session")

@@ -82,15 +82,16 @@ def split(data: bytes | msgspec.Raw) -> tuple[Metadata, dict[str, msgspec.Raw]]:
     return (Metadata() if raw is None else _metadata_decoder.decode(raw)), parts
 
 
-def compact(data: bytes | msgspec.Raw) -> tuple[Metadata, bytes]:
+def compact(data: bytes | msgspec.Raw, *, api_version: str, kind: str) -> tuple[Metadata, bytes]:
     """The metadata of one object's JSON, and that JSON re-encoded without managedFields.
 
+    Items of a list carry no apiVersion and kind; then the given ones are filled in.
     The bytes are a copy of their own, so keeping them does not keep the line they came from.
     """
     metadata, parts = split(data)
     content: dict[str, Any] = {
-        "apiVersion": parts.pop("apiVersion", ""),
-        "kind": parts.pop("kind", ""),
+        "apiVersion": parts.pop("apiVersion", api_version),
+        "kind": parts.pop("kind", kind),
         "metadata": metadata,
         **parts,
     }

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import msgspec
 
+from konstat.base import limits
 from konstat.objects import codec
 from konstat.objects.kind import Kind
 from konstat.objects.meta import Metadata, Ref
+
+_LEVEL = 1  # a tenth more bytes than level 6, in three quarters of its time
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a cache keeps of one object: its identity, what is looked up often, and its JSON.
 
-    ``data`` is compact JSON without managedFields, decoded on use; every decode gives values of
-    its own, so nobody can change the cache.
+    `data` is compact JSON without managedFields, decoded on use; every decode gives values of
+    its own, so nobody can change the cache. `compressed` gives the form for keeping.
     """
 
     kind: Kind
@@ -27,13 +31,13 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     deleting: bool
     owner_uids: tuple[str, ...]
     controller_uid: str
-    labels: dict[str, str] | None
-    data: bytes
+    label_items: tuple[str, ...]
+    packed: bytes
 
     @classmethod
     def from_json(cls, kind: Kind, data: bytes | msgspec.Raw) -> Snapshot:
         """Build from one object's JSON; raises ValueError when it has no name or uid."""
-        metadata, compacted = codec.compact(data)
+        metadata, compacted = codec.compact(data, api_version=kind.api_version, kind=kind.kind)
         return cls._build(kind, metadata, compacted)
 
     @classmethod
@@ -49,7 +53,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         controller = metadata.controller
         return cls(
             kind=kind,
-            namespace=metadata.namespace,
+            namespace=_shared(metadata.namespace),
             name=metadata.name,
             uid=metadata.uid,
             resource_version=metadata.resource_version,
@@ -57,9 +61,30 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             deleting=metadata.deletion_timestamp is not None,
             owner_uids=tuple(owner.uid for owner in owners),
             controller_uid=controller.uid if controller else "",
-            labels=metadata.labels,
-            data=data,
+            label_items=_flat(metadata),
+            packed=data,
         )
+
+    @property
+    def data(self) -> bytes:
+        """The object as compact JSON without managedFields."""
+        # JSON of an object begins with a brace, a zlib stream never does.
+        return self.packed if self.packed[:1] == b"{" else zlib.decompress(self.packed)
+
+    def compressed(self) -> Snapshot:
+        """The same with `data` packed, if that is above ``limits.COMPRESS_BYTES``.
+
+        Halves what a cache weighs, for some 40 µs once and 12 µs at every read.
+        """
+        if len(self.packed) <= limits.COMPRESS_BYTES or self.packed[:1] != b"{":
+            return self
+        return msgspec.structs.replace(self, packed=zlib.compress(self.packed, _LEVEL))
+
+    @property
+    def labels(self) -> dict[str, str] | None:
+        """The labels, fresh on every call; None when there are none."""
+        items = self.label_items
+        return dict(zip(items[::2], items[1::2], strict=True)) or None
 
     @property
     def ref(self) -> Ref:
@@ -81,3 +106,23 @@ def newer(version: str, than: str) -> bool | None:
     if version.isascii() and than.isascii() and version.isdigit() and than.isdigit():
         return int(version) > int(than)
     return None
+
+
+_texts: dict[str, str] = {}
+
+
+def _shared(text: str) -> str:
+    """An equal string that many snapshots share, as namespaces and labels repeat."""
+    if len(_texts) >= limits.SHARED_TEXTS:
+        _texts.clear()
+    return _texts.setdefault(text, text)
+
+
+def _flat(metadata: Metadata) -> tuple[str, ...]:
+    """Labels as keys and values in turn: a third of a dict's weight."""
+    name = metadata.name
+    return tuple(
+        name if text == name else _shared(text)
+        for item in (metadata.labels or {}).items()
+        for text in item
+    )
