@@ -80,7 +80,10 @@ READY = '.status.conditions[?(@.type=="Ready")]'
 GOLDEN = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
-    "metadata": {"name": "webapps.demo.example.com"},
+    "metadata": {
+        "name": "webapps.demo.example.com",
+        "labels": {"app.kubernetes.io/managed-by": "konstat"},
+    },
     "spec": {
         "group": "demo.example.com",
         "names": {

@@ -30,7 +30,13 @@ _CHECK_SECONDS = 1.0
 
 @click.group()
 def rig() -> None:
-    """A real Kubernetes control plane on this machine, for tests and trials."""
+    """A real Kubernetes control plane on this machine, for tests and trials.
+
+    \b
+    Example:
+      konstat rig build
+      konstat rig up --kubeconfig rig.kubeconfig
+    """
 
 
 @rig.command("build")

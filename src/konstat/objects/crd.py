@@ -20,6 +20,9 @@ from konstat.objects.schema import Place, Schema, decodable, field_schema, struc
 
 ResourceClass = type[Resource[Any, Any]]
 
+# On every CRD that konstat prints, so that its kinds can be found on a cluster.
+MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "konstat"}
+
 _READY: Final = '.status.conditions[?(@.type=="Ready")]'
 # Ready and Reason come first, the author's columns follow, then Age; the message needs -o wide.
 FIRST_COLUMNS: Final = (
@@ -62,7 +65,7 @@ def crd(resource: ResourceClass) -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": kind.resource},
+        "metadata": {"name": kind.resource, "labels": dict(MANAGED_BY)},
         "spec": {
             "group": kind.group,
             "names": naming,

@@ -12,9 +12,10 @@ from konstat.status.outcome import (
     Waiting,
 )
 from konstat.status.patch import Plan, plan
-from konstat.status.settle import Finding, Settlement, refused, settle, started
+from konstat.status.settle import TURN_TEXTS, Finding, Settlement, refused, settle, started
 
 __all__ = [
+    "TURN_TEXTS",
     "Component",
     "Condition",
     "Ending",

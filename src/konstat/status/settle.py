@@ -44,12 +44,12 @@ from konstat.status.condition import (
 from konstat.status.fields import plain_field
 from konstat.status.outcome import Ending, Outcome
 
-_TURN_TEXT = {
+# How the message of a Ready that is not True ends (promise 8).
+TURN_TEXTS = {
     Turn.USER: "the user must act",
     Turn.OWNER: "the operator's owner must act",
     Turn.NOBODY: "nobody must act: waiting",
 }
-
 
 
 class Settlement(msgspec.Struct, frozen=True, kw_only=True):
@@ -266,7 +266,7 @@ def _not_ready(
 
 def _with_turn(message: str, turn: Turn) -> str:
     """Cause first, then whose turn it is; the latter survives a cut of the former."""
-    suffix = f" ({_TURN_TEXT[turn]})"
+    suffix = f" ({TURN_TEXTS[turn]})"
     room = limits.MESSAGE_CHARACTERS - len(suffix)
     cause = usable_message(message)
     if len(cause) > room:

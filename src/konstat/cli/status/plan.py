@@ -16,11 +16,13 @@ from konstat.cli.status.tree import Content, GroupKind
 from konstat.client.api import Client
 from konstat.client.discovery import Discovery, ServedKind
 from konstat.errors import Forbidden, UserError
+from konstat.objects.crd import MANAGED_BY
 from konstat.objects.kind import Kind
 from konstat.objects.resource import Resource
+from konstat.objects.selector import format_selector
 from konstat.readiness import reading
 
-MANAGED_BY: Final = "app.kubernetes.io/managed-by=konstat"
+MANAGED: Final = format_selector(MANAGED_BY)
 
 # In the order in which children are shown.
 _CHILDREN: Final[tuple[type[Resource[Any, Any]], ...]] = (
@@ -94,7 +96,7 @@ async def make_plan(
 async def _managed(client: Client, discovery: Discovery) -> list[Kind]:
     """The kinds whose CRDs say that konstat manages them."""
     try:
-        found = await client.list(kinds.CustomResourceDefinition, label_selector=MANAGED_BY)
+        found = await client.list(kinds.CustomResourceDefinition, label_selector=MANAGED)
     except Forbidden as error:
         raise UserError(
             "without KIND the CustomResourceDefinitions must be listed, which you may not:"
@@ -107,7 +109,7 @@ async def _managed(client: Client, discovery: Discovery) -> list[Kind]:
             managed.append(served.kind)
     if not managed:
         raise UserError(
-            f"no CustomResourceDefinition carries the label {MANAGED_BY}: install one with"
+            f"no CustomResourceDefinition carries the label {MANAGED}: install one with"
             " `konstat crd TARGET | kubectl apply --server-side -f -`, or give a KIND, for example"
             " `konstat status deployments`"
         )

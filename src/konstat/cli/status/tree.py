@@ -16,16 +16,13 @@ from konstat.base import limits
 from konstat.errors import KindForbidden, KindUnsynced
 from konstat.objects.kind import Kind
 from konstat.readiness import Evidence, Readiness, Reason, State, Turn, compute, reading
+from konstat.status import TURN_TEXTS
 
 GroupKind = tuple[str, str]
 Content = Mapping[str, Any]
 
 # How konstat's own status ends the message of Ready: whose turn the operator says that it is.
-_PUBLISHED_TURNS: Final = {
-    "(the user must act)": Turn.USER,
-    "(the operator's owner must act)": Turn.OWNER,
-    "(nobody must act: waiting)": Turn.NOBODY,
-}
+_PUBLISHED_TURNS: Final = {f"({text})": turn for turn, text in TURN_TEXTS.items()}
 
 
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
