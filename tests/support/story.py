@@ -122,9 +122,9 @@ async def operator(plane: ControlPlane, log: Path, *options: str) -> AsyncIterat
 
 
 @contextlib.asynccontextmanager
-async def nodes(client: Client, **options: Any) -> AsyncIterator[NodeActor]:
+async def nodes(client: Client) -> AsyncIterator[NodeActor]:
     """Nodes and kubelets for the length of a block."""
-    actor = NodeActor(client, **options)
+    actor = NodeActor(client)
     async with open_tasks() as tasks:
         tasks.start(actor.run(), name="nodes")
         yield actor

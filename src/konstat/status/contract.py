@@ -1,6 +1,6 @@
 """The contract that every status must keep, as numbered rules, and `check`. Pure.
 
-The rules run over any object that claims konstat's (or kstatus') conventions, ours or foreign:
+The rules run over any object that claims konstat's (or kstatus') conventions, ours or foreign::
 
     C1  conditions are a list of entries with distinct types                  (API conventions)
     C2  each entry has type, status, reason, message and lastTransitionTime in the API's form

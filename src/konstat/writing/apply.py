@@ -11,6 +11,7 @@ controls it, and only under the uid that was judged.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -29,6 +30,9 @@ from konstat.objects.snapshot import Snapshot
 from konstat.writing.delete import delete_child
 from konstat.writing.live import read_live
 from konstat.writing.manifest import Owner, hash_of, hash_on, prepare, refuse_namesake
+
+# As the server words an apply conflict: conflict with "kubectl" with subresource "scale" using …
+_MANAGER = re.compile(r'conflict with "([^"]+)"')
 
 APPLY_PATCH = "application/apply-patch+yaml"
 
@@ -269,8 +273,8 @@ def _managers(error: Conflict) -> str:
     texts: list[str] = []
     for cause in error.causes:
         if cause.reason == "FieldManagerConflict":
-            manager = cause.message.removeprefix("conflict with ").split(" using ")[0].strip('"')
-            texts.append(f"{cause.field} from {manager}")
+            found = _MANAGER.search(cause.message)
+            texts.append(f"{cause.field} from {found[1] if found else 'another manager'}")
     shown = texts[: limits.MESSAGE_CAUSES]
     rest = len(texts) - len(shown)
     return ", ".join(shown) + (f" and {rest} more" if rest else "")
