@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from konstat.base import chance
+from konstat.base import chance, clock
 from konstat.base.tasks import open_tasks
 from konstat.client.api import Client
 from konstat.errors import NotFound, UserError
@@ -68,6 +68,35 @@ async def test_a_failed_node_is_marked_and_comes_back(start_control_plane: Any, 
             return await ready(client, failing) == "True"
 
         await until(back, what="a node that is ready again", seconds=25)
+
+
+async def test_nodes_live_through_an_outage_of_the_server(
+    start_control_plane: Any, until: Any
+) -> None:
+    plane: ControlPlane = start_control_plane(QUICK)
+    async with plane.client() as client, open_tasks() as tasks:
+        actor = NodeActor(client)
+        tasks.start(actor.run(), name="nodes")
+        await actor.wait_registered()
+        await plane.restart_apiserver()
+        content = {
+            "metadata": {"name": "after"},
+            "spec": {"containers": [{"name": "main", "image": "app"}]},
+        }
+        await client.create(Pod.kind, content)
+
+        async def running() -> bool:
+            return (await client.get(Pod.kind, "after"))["status"].get("phase") == "Running"
+
+        await until(running, what="a pod that came after the outage")
+        # Longer than the grace period for nodes: the lease must have been renewed.
+        deadline = clock.monotonic() + 15
+
+        async def stays_ready() -> bool:
+            assert await ready(client, actor.node_names[0]) == "True"
+            return clock.monotonic() > deadline
+
+        await until(stays_ready, what="a node that stays ready", seconds=30)
 
 
 async def test_a_deleted_node_stays_deleted(client: Client, run_nodes: Any, until: Any) -> None:

@@ -143,7 +143,7 @@ class PlayedNode:
     async def _beat(self) -> None:
         await self._renew()
         try:
-            stored = await self._client.get(Node.kind, self.name, resource_version="0")
+            stored = await self._client.get(Node.kind, self.name)
         except NotFound:
             stored = None
         if stored is None or stored["metadata"]["uid"] != self.uid:
@@ -159,19 +159,10 @@ class PlayedNode:
         )
         if not operations:
             return
-        try:
-            await self._client.patch(
-                Node.kind, self.name, operations, type="json", subresource="status"
-            )
-        except PatchRefused:
-            # Somebody changed it since we read it, perhaps from a cache: read it again.
-            fresh = await self._client.get(Node.kind, self.name)
-            operations = status_patch(
-                fresh.get("status"), self._status, uid=self.uid, now=clock.now(), heartbeat=True
-            )
-            await self._client.patch(
-                Node.kind, self.name, operations, type="json", subresource="status"
-            )
+        # Refused when somebody wrote since we read: then all of it is tried again.
+        await self._client.patch(
+            Node.kind, self.name, operations, type="json", subresource="status"
+        )
         if heartbeat:
             self._reported_at = clock.monotonic()
 
