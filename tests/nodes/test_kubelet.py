@@ -149,6 +149,7 @@ def test_a_sidecar_that_crashes_does_not_make_a_running_pod_pending() -> None:
     stepper.step()
     stepper.wait(1)
     assert (stepper.state("proxy"), stepper.phase) == ("Error", "Running")
+    assert stepper.condition("Initialized")["status"] == "True"
     assert stepper.condition("Ready")["message"] == "containers with unready status: [proxy]"
     stepper.wait(2)
     assert (stepper.state("proxy"), stepper.condition("Ready")["status"]) == ("running", "True")
