@@ -205,7 +205,7 @@ class HttpTransport:
         )
         # aiohttp would repeat a DELETE whose answer was lost, which may hit a namesake that came
         # in between (F26). What is repeated is decided in konstat.client.exchange alone.
-        session._retry_connection = False
+        session._retry_connection = False  # pyright: ignore[reportPrivateUsage] - no public switch
         return session
 
 

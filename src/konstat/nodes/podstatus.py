@@ -219,7 +219,7 @@ def _conditions(
 ) -> list[dict[str, Any]]:
     entries = {entry["name"]: entry for entry in (*init, *main)}
     containers_ready = _containers_ready(view, phase, entries)
-    conditions = [
+    conditions: list[dict[str, Any]] = [
         {"type": "PodReadyToStartContainers", "status": "True" if view.has_sandbox else "False"},
         {"type": "Initialized", **_initialized(view, phase, entries)},
         {"type": "Ready", **_ready(view, containers_ready)},

@@ -126,7 +126,7 @@ def status_schema(status_type: type[Any]) -> Schema:
             properties[field.encoded_name] = _without_defaults(
                 field_schema(field.hint, here, text=texts.get(field.name, ""))
             )
-    schema = {"type": "object", "properties": properties}
+    schema: Schema = {"type": "object", "properties": properties}
     if rules := rules_of(status_type):
         schema["x-kubernetes-validations"] = validations(rules)
     return schema

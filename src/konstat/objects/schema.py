@@ -342,5 +342,6 @@ def _name(hint: Any) -> str:
     return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
 
 
-_CONTAINERS: Final[tuple[tuple[tuple[Any, ...], Callable[[tuple[Any, ...], Place], Schema]], ...]]
-_CONTAINERS = ((_LISTS, _list), (_SETS, _set), (_MAPS, _dict), ((tuple,), _tuple))
+_CONTAINERS: Final[
+    tuple[tuple[tuple[Any, ...], Callable[[tuple[Any, ...], Place], Schema]], ...]
+] = ((_LISTS, _list), (_SETS, _set), (_MAPS, _dict), ((tuple,), _tuple))
