@@ -23,6 +23,7 @@ Three families, never mixed (what to do differs):
     │   ├── KindUnsynced · KindForbidden · KindNotInstalled
     ├── QueueClosed            the work queue is closed: its taker ends
     ├── NamesakeError          a child name is taken by an object that another uid controls
+    │   └── FormerChild        … by what is left of a deleted resource of the same name
     ├── FieldReverted          the server or a webhook undid what we applied, twice
     └── InternalError          our own mistake: please report it
 
@@ -248,6 +249,10 @@ class QueueClosed(KonstatError):
 
 class NamesakeError(KonstatError):
     """An object with the child's name exists and is not controlled by our resource's uid."""
+
+
+class FormerChild(NamesakeError):
+    """The namesake belongs to a former object of our resource's name; it is being removed."""
 
 
 class FieldReverted(KonstatError):
