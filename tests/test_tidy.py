@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,12 @@ TEXT_ENDINGS = {".py", ".md", ".toml", ".yml", ".yaml", ".txt", ".mod", ".lock",
 
 
 def tracked() -> list[Path]:
-    """Every file under version control, or about to be."""
+    """Every file under version control, or about to be; of an unpacked archive, what it holds."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        folders = ("src", "tests", "examples", "docs", "rig", ".ci")
+        inside = (path for folder in folders for path in (ROOT / folder).rglob("*"))
+        files = [path for path in (*ROOT.iterdir(), *inside) if path.is_file()]
+        return [path for path in files if "__pycache__" not in path.parts]
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
