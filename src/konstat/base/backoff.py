@@ -10,7 +10,8 @@ from konstat.base import chance
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     """An exponential delay: ``first`` · ``factor`` ** tries, at most ``maximum``, with jitter.
 
-    ``jitter`` is the share of a delay that is drawn at random on top of it (0.1 = up to 10 %).
+    ``jitter`` is the share of a delay that is drawn at random on top of it (0.1 = up to 10 %),
+    of the maximum too. ``factor`` is at least 1.
     """
 
     first_seconds: float
@@ -21,6 +22,8 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     def delay_seconds(self, tries: int) -> float:
         """The delay before try number ``tries`` + 1; ``tries`` counts from 0."""
         assert tries >= 0
-        # 64 doublings pass any maximum; more would overflow a float.
-        plain = min(self.first_seconds * self.factor ** min(tries, 64), self.maximum_seconds)
+        try:
+            plain = min(self.first_seconds * self.factor**tries, self.maximum_seconds)
+        except OverflowError:  # past what a float can say, so past any maximum
+            plain = self.maximum_seconds
         return plain * (1.0 + chance.uniform(0.0, self.jitter))

@@ -69,18 +69,38 @@ def use_clock(clock: Clock) -> Iterator[Clock]:
 
 
 def timestamp(moment: datetime) -> str:
-    """RFC 3339, UTC, whole seconds, as metav1.Time is written."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """RFC 3339, UTC, whole seconds (cut, not rounded), as metav1.Time is written.
+
+    ``moment`` is aware; raises ValueError when it is not, because its meaning would depend on the
+    machine, and when it does not lie in the years 1 to 9999 of UTC.
+    """
+    return _in_utc(moment).isoformat(timespec="seconds") + "Z"
 
 
 def micro_timestamp(moment: datetime) -> str:
-    """RFC 3339, UTC, six decimals, as metav1.MicroTime is written (Leases, Events)."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """RFC 3339, UTC, six decimals, as metav1.MicroTime is written (Leases, Events).
+
+    Raises ValueError as `timestamp`.
+    """
+    return _in_utc(moment).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_timestamp(text: str) -> datetime:
-    """The moment that a metav1.Time or MicroTime names; ValueError if it is neither."""
-    moment = datetime.fromisoformat(text)
+    """The moment that a metav1.Time or MicroTime names; ValueError if it is neither.
+
+    Decimals beyond microseconds are cut. Other forms of ISO 8601 are read too if they name a time
+    zone.
+    """
+    return _in_utc(datetime.fromisoformat(text)).replace(tzinfo=UTC)
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """The wall time in UTC, without its time zone."""
     if moment.tzinfo is None:
-        raise ValueError(f"{text!r} has no time zone")
-    return moment.astimezone(UTC)
+        raise ValueError(f"{moment.isoformat()} has no time zone")
+    try:
+        return moment.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError as error:
+        raise ValueError(
+            f"{moment.isoformat()} is not within the years 1 to 9999 of UTC"
+        ) from error

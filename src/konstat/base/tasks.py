@@ -18,12 +18,23 @@ class Tasks:
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._closed = False
 
     def start(self, work: Coroutine[Any, Any, Any], *, name: str) -> asyncio.Task[Any]:
-        """Run ``work`` beside the caller; the group waits for it or cancels it."""
-        task = self._group.create_task(work, name=name)
+        """Run ``work`` beside the caller; the group waits for it or cancels it.
+
+        Work that a task starts while the block is being left is cancelled before it begins.
+        Raises RuntimeError when a failure ends the group already; ``work`` is closed then.
+        """
+        try:
+            task = self._group.create_task(work, name=name)
+        except RuntimeError:
+            work.close()
+            raise
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        if self._closed:
+            task.cancel()
         return task
 
     def cancel(self) -> None:
@@ -31,12 +42,18 @@ class Tasks:
         for task in tuple(self._tasks):
             task.cancel()
 
+    def close(self) -> None:
+        """As `cancel`, and nothing that is started from now on begins."""
+        self._closed = True
+        self.cancel()
+
 
 @asynccontextmanager
 async def open_tasks() -> AsyncIterator[Tasks]:
     """Own tasks for the length of a block: on leaving it the rest is cancelled and awaited.
 
-    A single failure leaves the block as itself, not wrapped in an ExceptionGroup.
+    A single failure leaves the block as itself, with its own cause, not wrapped in an
+    ExceptionGroup.
     """
     try:
         async with asyncio.TaskGroup() as group:
@@ -44,8 +61,16 @@ async def open_tasks() -> AsyncIterator[Tasks]:
             try:
                 yield tasks
             finally:
-                tasks.cancel()
+                tasks.close()
+        return
     except BaseExceptionGroup as failures:
-        if len(failures.exceptions) == 1:
-            raise failures.exceptions[0] from None
-        raise
+        # A failure that the block's owner saw too, by awaiting the task, is still one failure.
+        if len({id(failure) for failure in failures.exceptions}) > 1:
+            raise
+        failure = failures.exceptions[0]
+    context = failure.__context__
+    try:
+        raise failure
+    finally:
+        # Raising set it to what goes on here; the failure keeps what it came with.
+        failure.__context__ = context
