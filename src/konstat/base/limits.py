@@ -116,9 +116,11 @@ CRASH_HOLD_MINIMUM_SECONDS: Final = 30.0  # a restarted container proves itself 
 
 # --- events and metrics ---------------------------------------------------------------------
 EVENT_QUEUE: Final = 1000
-EVENT_MESSAGE_CHARACTERS: Final = 1024  # events.k8s.io note
+EVENT_NOTE_BYTES: Final = 1024  # what the server takes as note of an event, in UTF-8
+EVENT_WORD_BYTES: Final = 128  # what it takes as reason, action and reporting instance
 EVENT_SERIES_SECONDS: Final = 360.0  # the series window of client-go's recorder
 EVENT_SERIES_KEYS: Final = 4096
+HEALTH_STOP_SECONDS: Final = 1.0  # for answers of /metrics that are still being read
 
 # --- nodes ----------------------------------------------------------------------------------
 NODE_LEASE_SECONDS: Final = 40

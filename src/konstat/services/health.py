@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from konstat.base import limits
 from konstat.errors import ConfigError
 
 Check = Callable[[], Mapping[str, str]]
@@ -47,16 +48,19 @@ async def serve(
     system choose. Raises ConfigError when the address cannot be bound.
     """
     application = _application(alive=alive, ready=ready, metrics=metrics)
-    runner = web.AppRunner(application, access_log=None)
+    runner = web.AppRunner(
+        application, access_log=None, shutdown_timeout=limits.HEALTH_STOP_SECONDS
+    )
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)
         try:
             await site.start()
-        except OSError as error:
+        except (OSError, OverflowError) as error:  # the latter for a port above 65535
+            problem = getattr(error, "strerror", None) or error
             raise ConfigError(
-                f"failed to serve health and metrics on {host}:{port}: {error.strerror or error};"
-                " give another --health-port, or 0 to let the system choose"
+                f"failed to serve health and metrics on {host}:{port}: {problem};"
+                " give another address, with port 0 to let the system choose"
             ) from error
         bound = runner.addresses[0]
         yield str(bound[0]), int(bound[1])

@@ -15,6 +15,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._watched: dict[str, Gauge] = {}
         self.attempts = Counter(
             "konstat_attempts",
             "Finished attempts by how they ended.",
@@ -58,8 +59,15 @@ class Metrics:
         )
 
     def watch(self, name: str, help_text: str, read: Callable[[], float], **labels: str) -> None:
-        """A gauge whose value is read when it is scraped."""
-        gauge = Gauge(name, help_text, sorted(labels), registry=self.registry)
+        """A gauge whose value is read when it is scraped.
+
+        Called again for a name, it adds another value to the family, told apart by ``labels``,
+        whose names must then be the same; the same labels replace what was watched.
+        """
+        gauge = self._watched.get(name)
+        if gauge is None:
+            gauge = Gauge(name, help_text, sorted(labels), registry=self.registry)
+            self._watched[name] = gauge
         (gauge.labels(**labels) if labels else gauge).set_function(read)
 
     def text(self) -> bytes:
