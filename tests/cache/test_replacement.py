@@ -133,6 +133,7 @@ class History:
         "foreign_write",
         "own_write",
         "own_write_answered",
+        "own_write_watched",
         "foreign_deletion",
         "own_deletion",
         "own_deletion_answered",
@@ -174,8 +175,8 @@ class History:
 
     # --- the server ---
 
-    def write(self) -> Snapshot:
-        name = self.random.choice("ab")
+    def write(self, name: str = "") -> Snapshot:
+        name = name or self.random.choice("ab")
         self.revision += 1
         present = self.server.get(name)
         self.uids += present is None
@@ -195,7 +196,8 @@ class History:
         return gone
 
     def foreign_write(self) -> None:
-        self.foreign[self.write().uid] = self.revision
+        snapshot = self.write()
+        self.foreign[snapshot.uid] = self.revision
 
     def foreign_deletion(self) -> None:
         self.erase()
@@ -205,6 +207,16 @@ class History:
 
     def own_write_answered(self) -> None:
         self.store.put_own(self.write())
+
+    def own_write_watched(self) -> None:
+        """Events, and perhaps a foreign write, come between an own write and its answer."""
+        name = self.random.choice("ab")
+        with self.store.writing("n", name):
+            snapshot = self.write(name)
+            for step in self.random.choices(("event", "foreign_write", "answer"), k=3):
+                getattr(self, step)()
+            if self.random.random() < 0.8:
+                self.store.put_own(snapshot)
 
     def own_deletion(self) -> None:
         gone = self.erase()

@@ -273,3 +273,91 @@ class TestOwnWrites:
         for number in range(limits.STORE_TOMBSTONES + 10):
             store.own_deletion(f"uid-{number}")
         assert store.statistics().tombstones == limits.STORE_TOMBSTONES
+
+
+class TestWriting:
+    def test_an_echo_before_the_answer_is_silent(self, store, ear, make):
+        store.apply(make("a", 5))
+        with store.writing("n", "a"):
+            store.apply(make("a", 6))
+            assert store.get("n", "a").resource_version == "6"
+            store.put_own(make("a", 6))
+        assert ear.versions == [(None, "5")]
+        assert store.pending == 0
+
+    def test_a_creation_whose_echo_comes_first_is_silent(self, store, ear, make):
+        with store.writing("n", "a"):
+            store.apply(make("a", 6))
+            store.put_own(make("a", 6))
+        assert ear.changes == []
+
+    def test_a_foreign_change_meanwhile_is_told_at_the_end(self, store, ear, make):
+        store.apply(make("a", 5))
+        with store.writing("n", "a"):
+            store.apply(make("a", 6))
+            store.apply(make("a", 7))
+            assert ear.versions == [(None, "5")]
+            store.put_own(make("a", 7))
+        assert ear.versions == [(None, "5"), ("5", "7")]
+
+    def test_a_write_without_an_answer_is_told(self, store, ear, make):
+        def write() -> None:
+            with store.writing("n", "a"):
+                store.apply(make("a", 6))
+                raise TimeoutError
+
+        with pytest.raises(TimeoutError):
+            write()
+        assert ear.versions == [(None, "6")]
+
+    def test_an_answer_before_its_echo_is_silent_too(self, store, ear, make):
+        store.apply(make("a", 5))
+        with store.writing("n", "a"):
+            store.put_own(make("a", 6))
+        store.apply(make("a", 6))
+        assert ear.versions == [(None, "5")]
+
+    def test_two_writes_at_once_end_together(self, store, ear, make):
+        store.apply(make("a", 5))
+        with store.writing("n", "a"):
+            with store.writing("n", "a"):
+                store.apply(make("a", 6))
+                store.apply(make("a", 7))
+                store.put_own(make("a", 7))
+            store.put_own(make("a", 6))
+        assert ear.versions == [(None, "5")]
+
+    def test_other_objects_and_deletions_are_told_at_once(self, store, ear, make):
+        store.apply(make("a", 5))
+        with store.writing("n", "a"):
+            store.apply(make("b", 6))
+            store.delete(make("a", 7))
+            assert ear.versions == [(None, "5"), (None, "6"), ("7", None)]
+        assert len(ear.changes) == 3
+
+    def test_a_successor_that_appears_meanwhile_is_new(self, store, ear, make):
+        store.apply(make("a", 5, uid="one"))
+        with store.writing("n", "a"):
+            store.apply(make("a", 6, uid="one"))
+            store.apply(make("a", 8, uid="two"))
+        assert ear.versions == [(None, "5"), ("6", None), (None, "8")]
+
+    def test_other_writers_are_told_at_once(self, store, make):
+        mine, other = Ear(), Ear()
+        store.subscribe(mine, writer="mine")
+        store.subscribe(other, writer="other")
+        with store.writing("n", "a", writer="mine"):
+            store.apply(make("a", 6))
+            assert other.versions == [(None, "6")]
+            store.put_own(make("a", 6), writer="mine")
+        assert mine.changes == []
+        assert len(other.changes) == 1
+
+    def test_what_is_remembered_of_a_long_write_is_bounded(self, store, ear, make):
+        store.apply(make("a", 1))
+        with store.writing("n", "a"):
+            for version in range(2, 200):
+                store.apply(make("a", version))
+            assert len(store._flights["n", "a"].seen) <= limits.STORE_OWN_VERSIONS + 1
+            store.put_own(make("a", 50))
+        assert ear.versions == [(None, "1"), ("1", "199")]

@@ -76,7 +76,7 @@ class Replacement:
                 store.end(namesake, version=version)
             store.show(None, snapshot)
         elif not self._decides(present, version, reset=reset):
-            self._keep_ours(present, snapshot, reset=reset)
+            self._keep_ours(present, snapshot)
         elif not _same(present, snapshot):
             store.show(present, snapshot)
         elif store.overlay(snapshot.uid) is not None:
@@ -89,11 +89,13 @@ class Replacement:
         later = None if reset else newer(present.resource_version, than=version)
         return not ours_since if later is None else not later
 
-    def _keep_ours(self, present: Snapshot, snapshot: Snapshot, *, reset: bool) -> None:
-        if reset:
+    def _keep_ours(self, present: Snapshot, snapshot: Snapshot) -> None:
+        """Our write stays on top; what came before it in the gap may have been foreign."""
+        overlay = self._store.overlay(snapshot.uid)
+        if overlay is not None and (
+            overlay.base is None or overlay.base.resource_version != snapshot.resource_version
+        ):
             self._store.reveal(present, snapshot)
-        elif newer(snapshot.resource_version, than=present.resource_version) is False:
-            self._store.apply(snapshot)
 
 
 def _same(present: Snapshot, listed: Snapshot) -> bool:

@@ -8,6 +8,7 @@ What is dropped, and what is not:
 
 - An object never goes back to an older resourceVersion of the same uid (S5); duplicates and
   stragglers of a deleted uid are dropped (F11, F12, F15).
+- Between an own write and its answer the writer is not told of its echo (`Store.writing`).
 - While an own write lies on top, the watch still shows older versions. Those that are ours are
   echoes and are dropped; one that is not ours is a change that our write hid, and is announced.
 - Another uid under the same name is the end of the old object and the beginning of a new one:
@@ -21,6 +22,7 @@ All methods are synchronous, for one event loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 
 import msgspec
@@ -48,8 +50,9 @@ OnChange = Callable[[Change], None]
 class StoreStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """Sizes and counts of a store.
 
-    ``pending`` counts objects with an own write that the watch has not shown yet; ``dropped``
-    counts events that told nothing new; ``bytes`` is the cached JSON alone, as it is kept.
+    ``pending`` counts objects with an own write that the watch has not shown yet; ``changes``
+    counts what happened to objects, by us too, ``echoes`` what the watch showed of our own
+    writes, ``dropped`` events that told nothing new. ``bytes`` is the JSON alone, as it is kept.
     """
 
     objects: int
@@ -74,6 +77,32 @@ class Overlay(msgspec.Struct, kw_only=True):
     order: int
 
 
+class _Flight(msgspec.Struct, kw_only=True):
+    """A write of ours whose answer is not there yet.
+
+    ``base`` is the object before the first event that came meanwhile; ``seen`` are the versions
+    of those events, ``own`` the ones that the answers name; ``depth`` counts writes at once.
+    """
+
+    writer: str
+    depth: int = 0
+    base: Snapshot | None = None
+    seen: list[str] = []
+    own: list[str] = []
+
+    def saw(self, present: Snapshot | None, version: str) -> None:
+        if not self.seen:
+            self.base = present
+        # More events than one write can cause are foreign ones anyway.
+        if len(self.seen) <= limits.STORE_OWN_VERSIONS:
+            self.seen.append(version)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether an event came that is not the echo of our write."""
+        return not set(self.seen) <= set(self.own)
+
+
 class _Subscriber(msgspec.Struct, frozen=True):
     on_change: OnChange
     writer: str
@@ -94,6 +123,7 @@ class Store:
         self._owners = Index(lambda snapshot: snapshot.owner_uids)
         self._indices: dict[str, Index] = {}
         self._overlays: dict[str, Overlay] = {}
+        self._flights: dict[tuple[str, str], _Flight] = {}
         self._gone = Tombstones(limits.STORE_TOMBSTONES)
         self._subscribers: dict[int, _Subscriber] = {}
         self._subscriptions = 0
@@ -191,6 +221,32 @@ class Store:
 
     # --- our own writes -----------------------------------------------------------------------
 
+    @contextmanager
+    def writing(self, namespace: str, name: str, *, writer: str = "") -> Iterator[None]:
+        """Write to an object in this block, and put the answer within it.
+
+        On a fast network the watch shows a write before its answer arrives, more often than not.
+        So while the block lasts, ``writer`` is not told what the watch shows of this object
+        (reads show it at once); at its end it is told, unless it was all our own. Where no answer
+        came, it is told too. Deletions are told at once.
+        """
+        key = (namespace, name)
+        flight = self._flights.setdefault(key, _Flight(writer=writer))
+        flight.depth += 1
+        try:
+            yield
+        finally:
+            flight.depth -= 1
+            if not flight.depth:
+                del self._flights[key]
+                present = self.get(namespace, name)
+                if present is not None and flight.foreign:
+                    base = flight.base
+                    same = base is not None and base.uid == present.uid
+                    self._tell(Change(base if same else None, present), only=flight.writer)
+                elif flight.seen:
+                    self._echoes += 1
+
     def put_own(self, snapshot: Snapshot, *, writer: str = "") -> None:
         """Show the answer of our own write until the watch catches up; never older over newer.
 
@@ -202,6 +258,9 @@ class Store:
         if (self.namespace and snapshot.namespace != self.namespace) or snapshot.uid in self._gone:
             return
         uid = snapshot.uid
+        flight = self._flights.get((snapshot.namespace, snapshot.name))
+        if flight is not None:
+            flight.own.append(snapshot.resource_version)
         present = self._uids.get(uid)
         if present is None:
             listed = newer(snapshot.resource_version, than=self._list_version) is False
@@ -312,7 +371,10 @@ class Store:
         """``snapshot`` is the state now; nothing of ours lies on top any more."""
         self._overlays.pop(snapshot.uid, None)
         snapshot = self._keep(present, snapshot)
-        self._tell(Change(present, snapshot))
+        flight = self._flights.get((snapshot.namespace, snapshot.name))
+        if flight is not None:
+            flight.saw(present, snapshot.resource_version)
+        self._tell(Change(present, snapshot), unless=None if flight is None else flight.writer)
 
     def reveal(self, present: Snapshot, snapshot: Snapshot) -> None:
         """Announce ``snapshot``, a foreign change that our write on top of it hid."""
@@ -386,10 +448,11 @@ class Store:
         yield self._owners
         yield from self._indices.values()
 
-    def _tell(self, change: Change, *, unless: str | None = None) -> None:
+    def _tell(self, change: Change, *, unless: str | None = None, only: str | None = None) -> None:
+        """Call the subscribers; not those of one writer, or those alone."""
         self._changes += 1
         for subscriber in tuple(self._subscribers.values()):
-            if unless is None or subscriber.writer != unless:
+            if subscriber.writer != unless and only in (None, subscriber.writer):
                 subscriber.on_change(change)
 
     @staticmethod
