@@ -92,7 +92,7 @@ apps.cleanup(wrong)  # pyright: ignore[reportArgumentType]
 
 
 async def tested() -> None:
-    assert_type(await attempt(reconcile, App.named("a", image="b:1")), Attempted)
+    assert_type(await attempt(reconcile, App.named("a", image="b:1")), Attempted[App])
     context: FakeContext[App] = FakeContext()
     assert_type(context.status, AppStatus)
 

@@ -2,36 +2,54 @@
 
 A fake context keeps children in memory and judges them with the same readiness rules, and
 `attempt` settles with the same engine as the manager does, so the conditions that a test sees are
-those that a cluster would get.
+those that a cluster would get. What only a server knows is missing: defaults, validation, other
+writers, RBAC (``unavailable`` stands in for it).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from konstat.base import clock
-from konstat.controller.attempt import Ended, refused_spec, run_attempt
+from konstat.base import clock, limits
+from konstat.controller.attempt import AttemptFunction, Ended, refused_spec, run_attempt
 from konstat.controller.context import Context
 from konstat.controller.controller import Controller
-from konstat.errors import KindUnavailable, ManifestError, SpecInvalid
+from konstat.controller.views import CAUSES
+from konstat.errors import (
+    FormerChild,
+    KindNotInstalled,
+    KindUnavailable,
+    KonstatError,
+    ManifestError,
+    ModelError,
+    NamesakeError,
+    SpecInvalid,
+    StatusInvalid,
+)
 from konstat.kinds import kind_named
+from konstat.objects.kind import Kind
 from konstat.objects.model import Status
 from konstat.objects.resource import Resource, stored_status
-from konstat.readiness import compute
-from konstat.status import Component, Outcome, Settlement, plan, settle
-from konstat.status.condition import find
-from konstat.testing.pretend import pretend_ready
+from konstat.objects.snapshot import Snapshot
+from konstat.readiness import Readiness, State, Turn, compute
+from konstat.status import Component, Ending, Outcome, Settlement, plan, refused, settle
+from konstat.status.condition import find, usable_message, usable_reason
+from konstat.status.outcome import is_refusal, reason_of, text_of, turn_of
+from konstat.testing.fake_world import Children, FakeWorld
 from konstat.writing import Owner, prepare
 from konstat.writing.apply import OnConflict, OnImmutable
+from konstat.writing.manifest import refuse_namesake
 
 R = TypeVar("R", bound=Resource[Any, Any])
 C = TypeVar("C", bound=Resource[Any, Any])
 
-_Key = tuple[str, str, str, str]
+Unavailable = (
+    Iterable[type[Resource[Any, Any]]] | Mapping[type[Resource[Any, Any]], type[KindUnavailable]]
+)
 
 
 class FakeEvent(msgspec.Struct, frozen=True):
@@ -43,45 +61,101 @@ class FakeEvent(msgspec.Struct, frozen=True):
 
 
 class FakeContext(Context[R]):
-    """A context without a cluster, for unit tests of one attempt.
+    """A context without a cluster, for unit tests of attempts.
 
-    ``existing`` are objects that are there before the attempt; ``children`` says how applied
-    children look: ``"ready"`` (their controllers have done their work) or ``"new"`` (without
-    status). ``unavailable`` kinds raise KindUnavailable on every read and apply.
-    After an attempt, ``applied``, ``deleted``, ``events`` and ``objects`` show what it did.
+    ``existing`` are objects that are there before the first attempt, as they are; applying one of
+    their names is refused as on a cluster (NamesakeError). ``owned`` are there too, as children
+    that the resource controls. Both stand in the resource's namespace unless they name another,
+    and keep the status that they come with. ``children`` says how applied children look:
+    ``"ready"`` (their controllers have done their work) or ``"new"`` (without status).
+    Reads and applies of ``unavailable`` kinds raise KindNotInstalled, or what a mapping
+    ``{Kind: KindForbidden}`` says.
+
+    After an attempt, ``applied``, ``deleted`` and ``events`` show what it did, and ``objects`` what
+    is there now. The same context serves several attempts in a row: objects stay.
     """
 
     def __init__(
         self,
         *,
         existing: Iterable[Resource[Any, Any]] = (),
-        children: Literal["ready", "new"] = "ready",
-        unavailable: Iterable[type[Resource[Any, Any]]] = (),
+        owned: Iterable[Resource[Any, Any]] = (),
+        children: Children = "ready",
+        unavailable: Unavailable = (),
     ) -> None:
         log = logging.LoggerAdapter(logging.getLogger("konstat.fake"), {})
         super().__init__(None, None, log=log)
         self.applied: list[dict[str, Any]] = []
         self.deleted: list[str] = []
         self.events: list[FakeEvent] = []
-        self._children = children
-        self._unavailable = tuple(cls.kind for cls in unavailable)
-        self._objects: dict[_Key, dict[str, Any]] = {}
-        for item in existing:
-            self._objects[_key(item)] = item.content
+        self._existing = tuple(existing)
+        self._owned = tuple(owned)
+        self._world = FakeWorld(children=children)
+        self._world.unavailable = _problems(unavailable)
+        self._declared: Mapping[tuple[str, str], type[Resource[Any, Any]]] | None = None
+        self._readable: frozenset[tuple[str, str]] = frozenset()
+        self._begun: Resource[Any, Any] | None = None
+        self._wished: set[tuple[Kind, str, str]] = set()
 
     def bind(self, resource: Resource[Any, Any]) -> None:
-        if self._resource is resource:
-            return
+        if self._begun is resource:  # by `attempt`, a moment ago
+            self._begun = None
+        else:
+            self._begin(resource)
+
+    def begin(self, resource: R, controller: Controller[Any] | None = None) -> R:
+        """Begin an attempt; for `attempt`. Returns the resource as a server would give it."""
+        if controller is not None:
+            self._declare(controller)
+        completed: R = self._begin(resource)
+        self._begun = completed
+        return completed
+
+    def _begin(self, resource: Resource[Any, Any]) -> Any:
         status_type = resource.status_type
         assert issubclass(status_type, Status), f"{type(resource).__name__} has no Status class"
-        self._resource = resource
-        self._draft = stored_status(status_type, resource.raw("status"))
+        first = self._resource is None
+        completed: Any = _as_stored(resource)
+        self._resource = completed
+        self._draft = stored_status(status_type, completed.raw("status"))
         self._findings = []
+        self._wished = set()
+        self.applied, self.deleted, self.events = [], [], []
+        self._world.add(resource.kind, completed.content)
+        if first:
+            self._furnish()
+        return completed
+
+    def _furnish(self) -> None:
+        for item in self._existing:
+            self._world.add(item.kind, self._placed(item))
+        reference = msgspec.to_builtins(self._owner.reference)
+        for item in self._owned:
+            content = self._placed(item)
+            others = content["metadata"].get("ownerReferences") or []
+            content["metadata"]["ownerReferences"] = [*others, reference]
+            self._world.add(item.kind, content)
+
+    def _placed(self, item: Resource[Any, Any]) -> dict[str, Any]:
+        """The content of an object, in the resource's namespace unless it names another."""
+        content = item.content
+        if item.kind.namespaced:
+            content["metadata"]["namespace"] = item.namespace or self.resource.namespace
+        return content
+
+    def _declare(self, controller: Controller[Any]) -> None:
+        owned = (*controller.owns, *controller.optional)
+        self._declared = {(cls.kind.group, cls.kind.kind): cls for cls in owned}
+        causes = (cause for key in self._declared for cause in CAUSES.get(key, ()))
+        watched = (watch.kind for watch in controller.watches)
+        kinds = (cls.kind for cls in (controller.resource, *owned, *causes, *watched))
+        self._readable = frozenset((kind.group, kind.kind) for kind in kinds)
 
     @property
     def objects(self) -> Sequence[Mapping[str, Any]]:
-        """Every object that is there now, children included."""
-        return tuple(self._objects.values())
+        """Every object that is there now, children included, but not the resource itself."""
+        own = self._resource.uid if self._resource is not None else ""
+        return tuple(s.content for s in self._world.all() if s.uid != own)
 
     async def apply(
         self,
@@ -91,65 +165,95 @@ class FakeContext(Context[R]):
         on_conflict: OnConflict = "take",
         on_immutable: OnImmutable = "fail",
     ) -> Any:
-        cls, content = _class_and_content(manifest)
-        self._require_available(cls)
-        owner = Owner(
-            kind=self.resource.kind,
-            reference=self.resource.owner_reference(),
-            namespace=self.resource.namespace,
-        )
-        wanted = prepare(content, kind=cls.kind, owner=owner)
-        self.applied.append(wanted)
-        child = self._store(cls, wanted)
-        name = f"{cls.kind.kind} {wanted['metadata']['name']}"
-        self._observe(name, compute(child, related=None, now=clock.now()), component)
-        return cls.from_content(child)
+        cls = type(manifest) if isinstance(manifest, Resource) else self._class_of(manifest)
+        content = manifest.content if isinstance(manifest, Resource) else manifest
+        name = str((content.get("metadata") or {}).get("name") or "")
+        label = f"{cls.kind.kind} {name}"
+        try:
+            child = self._apply(content, cls.kind)
+        except KonstatError as error:
+            self._observe(label, _blame(error), component)
+            raise
+        judged = compute(child.content, related=self._world, now=clock.now())
+        self._observe(label, judged, component)
+        return cls.from_json(child.data)
 
-    def _store(self, cls: type[Resource[Any, Any]], wanted: dict[str, Any]) -> dict[str, Any]:
-        metadata = wanted["metadata"]
-        key = (cls.kind.group, cls.kind.kind, metadata.get("namespace", ""), metadata["name"])
-        before = self._objects.get(key, {})
-        old = before.get("metadata") or {}
-        child = {**before, **wanted}
-        child["metadata"] = {
-            **old,
-            **metadata,
-            "uid": old.get("uid") or f"uid-of-{key[1].lower()}-{key[3]}",
-            "generation": old.get("generation") or 1,
-            "resourceVersion": str(len(self.applied)),
-        }
-        if self._children == "ready" and "status" not in before:
-            child = pretend_ready(child)
-        self._objects[key] = child
-        return child
+    def _apply(self, content: Mapping[str, Any], kind: Kind) -> Snapshot:
+        metadata = content.get("metadata") or {}
+        space = str(metadata.get("namespace") or self.resource.namespace)
+        # Wanted whether or not it can be applied: a refused child is not to be pruned.
+        self._wished.add((kind, space if kind.namespaced else "", str(metadata.get("name"))))
+        self._require(kind)
+        owner = self._owner
+        wanted = prepare(content, kind=kind, owner=owner)
+        namespace, name = wanted["metadata"].get("namespace", ""), wanted["metadata"]["name"]
+        live = self._world.get(kind, namespace=namespace, name=name)
+        if live is not None:
+            try:
+                refuse_namesake(live, owner)
+            except FormerChild:
+                if not self._world.delete(live):
+                    raise
+        self.applied.append(wanted)
+        return self._world.apply(kind, wanted)
+
+    def _class_of(self, manifest: Any) -> type[Resource[Any, Any]]:
+        if not isinstance(manifest, Mapping):
+            raise ManifestError(
+                f"context.apply takes an object of an owned kind or a mapping, not {manifest!r}"
+            )
+        api_version, kind = str(manifest.get("apiVersion")), str(manifest.get("kind"))
+        group = api_version.rpartition("/")[0]
+        if self._declared is not None:
+            cls = self._declared.get((group, kind))
+            problem = (
+                "is not among the kinds that this controller declares: add its class to owns=[…]"
+            )
+        else:
+            cls = kind_named(kind, group=group)
+            problem = (
+                "is not built in, and a FakeContext does not know its class: apply an object of"
+                " the class, or pass the Controller to konstat.testing.attempt"
+            )
+        if cls is None or cls.kind.api_version != api_version:
+            raise ManifestError(f"apiVersion {api_version!r}, kind {kind!r} {problem}")
+        return cls
 
     async def delete(
         self, kind: type[Resource[Any, Any]], name: str, *, namespace: str = ""
     ) -> bool:
-        self._require_available(kind)
-        key = self._key_of(kind, name, namespace)
-        if self._objects.pop(key, None) is None:
+        found = self._find(kind.kind, name, namespace)
+        if found is None:
             return False
-        self.deleted.append(f"{kind.kind.kind} {name}")
+        if found.controller_uid != self.resource.uid:
+            raise NamesakeError(
+                f"{found.ref} is not controlled by {self.resource.ref}: it is not ours to delete"
+            )
+        self._delete(found)
         return True
 
+    def _delete(self, found: Snapshot) -> None:
+        if not found.deleting:
+            self._world.delete(found)
+            self.deleted.append(f"{found.kind.kind} {found.name}")
+
     async def prune(self, kinds: Iterable[type[Resource[Any, Any]]]) -> list[str]:
-        wanted = {(c["kind"], c["metadata"]["name"]) for c in self.applied}
         pruned: list[str] = []
         for cls in kinds:
-            for child in self.list(cls):
-                controller = child.metadata.controller
-                if controller is None or controller.uid != self.resource.uid:
+            self._require(cls.kind)
+            for child in self._world.list(cls.kind, namespace=self._space(cls.kind)):
+                wished = (cls.kind, child.namespace, child.name) in self._wished
+                if wished or child.controller_uid != self.resource.uid:
                     continue
-                if (cls.kind.kind, child.name) not in wanted:
-                    await self.delete(cls, child.name)
-                    pruned.append(child.name)
+                if len(pruned) >= limits.PRUNED_PER_ATTEMPT:
+                    break
+                self._delete(child)
+                pruned.append(child.name)
         return sorted(pruned)
 
     def get(self, kind: type[C], name: str, *, namespace: str = "") -> C | None:
-        self._require_available(kind)
-        content = self._objects.get(self._key_of(kind, name, namespace))
-        return None if content is None else kind.from_content(content)
+        found = self._find(kind.kind, name, namespace)
+        return None if found is None else kind.from_json(found.data)
 
     def list(
         self,
@@ -158,40 +262,55 @@ class FakeContext(Context[R]):
         namespace: str | None = "",
         labels: Mapping[str, str] | None = None,
     ) -> list[C]:
-        self._require_available(kind)
-        space = self.resource.namespace if namespace == "" else namespace
-        found: list[C] = []
-        for (group, name, where, _), content in sorted(self._objects.items()):
-            if (group, name) != (kind.kind.group, kind.kind.kind):
-                continue
-            has = content["metadata"].get("labels") or {}
-            if space and where != space:
-                continue
-            if all(has.get(key) == value for key, value in (labels or {}).items()):
-                found.append(kind.from_content(content))
-        return found
+        self._require(kind.kind)
+        space = self._space(kind.kind) if namespace == "" else namespace or ""
+        found = self._world.list(kind.kind, namespace=space, labels=labels)
+        return [kind.from_json(snapshot.data) for snapshot in found]
 
     def event(
         self, reason: str, message: str, *, type: Literal["Normal", "Warning"] = "Normal"
     ) -> None:
-        self.events.append(FakeEvent(reason, message, type))
+        self.events.append(FakeEvent(usable_reason(reason), usable_message(message), type))
 
-    def _key_of(self, kind: type[Resource[Any, Any]], name: str, namespace: str) -> _Key:
-        space = (namespace or self.resource.namespace) if kind.kind.namespaced else ""
-        return (kind.kind.group, kind.kind.kind, space, name)
+    @property
+    def _owner(self) -> Owner:
+        return Owner(
+            kind=self.resource.kind,
+            reference=self.resource.owner_reference(),
+            namespace=self.resource.namespace,
+        )
 
-    def _require_available(self, kind: type[Resource[Any, Any]]) -> None:
-        if kind.kind in self._unavailable:
-            raise KindUnavailable(f"{kind.kind.resource} cannot be read (as the test asked)")
+    def _space(self, kind: Kind) -> str:
+        return self.resource.namespace if kind.namespaced else ""
+
+    def _find(self, kind: Kind, name: str, namespace: str) -> Snapshot | None:
+        self._require(kind)
+        space = (namespace or self.resource.namespace) if kind.namespaced else ""
+        return self._world.get(kind, namespace=space, name=name)
+
+    def _require(self, kind: Kind) -> None:
+        """Raise as the caches would for a kind that is not declared or cannot be read."""
+        if self._declared is not None and (kind.group, kind.kind) not in self._readable:
+            raise ManifestError(
+                f"{kind} is not declared: add it to owns=[…] (children), optional=[…] or"
+                " watches=[…] of the Controller, so that it is cached"
+            )
+        problem = self._world.unavailable.get((kind.group, kind.kind))
+        if problem is not None:
+            raise problem
 
 
-class Attempted(msgspec.Struct, frozen=True, kw_only=True):
-    """What one attempt led to: the status as it would be stored, and how the attempt ended."""
+class Attempted(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+    """What one attempt led to: the status as it would be stored, and how the attempt ended.
+
+    ``resource`` is the resource with that status, to begin the next attempt with.
+    """
 
     status: dict[str, Any]
     outcome: Outcome
     requeue_seconds: float | None
     error: BaseException | None
+    resource: R
 
     def condition(self, type: str) -> Mapping[str, Any] | None:
         """The condition of a type; None when there is none."""
@@ -202,23 +321,45 @@ class Attempted(msgspec.Struct, frozen=True, kw_only=True):
         entry = self.condition(type)
         return None if entry is None else (str(entry["status"]), str(entry["reason"]))
 
+    def message(self, type: str) -> str:
+        """The message of a condition; empty when there is none."""
+        entry = self.condition(type)
+        return "" if entry is None else str(entry["message"])
+
+    def __repr__(self) -> str:
+        """One line, the cause first: pytest cuts it after some two hundred characters."""
+        error = f" {self.error!r}" if self.error is not None else ""
+        conditions = self.status.get("conditions") or []
+        texts = [f"{c['type']}={c['status']} ({c['reason']})" for c in conditions]
+        message = self.message("Ready")
+        if message and error == "":
+            texts[0:1] = [f"{texts[0]}: {message}"]
+        fields = {k: v for k, v in self.status.items() if k != "conditions"}
+        return f"<{self.outcome.ending}{error}; {', '.join(texts)}; {fields}>"
+
 
 async def attempt(
-    reconcile: Any,
+    reconcile: Controller[Any] | AttemptFunction,
     resource: R,
     context: FakeContext[R] | None = None,
     *,
     timeout_seconds: float = 10.0,
-) -> Attempted:
-    """Run one attempt of a reconcile function (or a Controller's) and settle it.
+) -> Attempted[R]:
+    """Run one attempt of a Controller (or of a reconcile function alone) and settle it.
 
-    Exceptions settle as they would in production instead of leaving.
+    Exceptions settle as they would in production instead of leaving. Given the Controller, the
+    attempt may read and apply only the kinds that it declares, as in production, and a resource
+    with a deletionTimestamp is cleaned up. The resource is completed as the server would: with a
+    uid, a generation and, where its kind has them, a namespace. Raises ModelError for a Controller
+    without the function that is needed.
     """
-    function = reconcile.require_complete() if isinstance(reconcile, Controller) else reconcile
+    controller = reconcile if isinstance(reconcile, Controller) else None
+    function = _function_of(reconcile, resource)
     fake: FakeContext[R] = context if context is not None else FakeContext()
-    fake.bind(resource)
+    resource = fake.begin(resource, controller)
     try:
-        resource.spec  # noqa: B018 - as the worker does before it calls the function
+        if not resource.deleting:
+            resource.spec  # noqa: B018 - as the worker does before it calls the function
     except SpecInvalid as error:
         ended = refused_spec(error)
     else:
@@ -226,37 +367,93 @@ async def attempt(
     return _attempted(resource, fake, ended)
 
 
-def _attempted(resource: Resource[Any, Any], fake: FakeContext[Any], ended: Ended) -> Attempted:
-    settlement: Settlement = settle(
-        fake.status,
-        ended.outcome,
-        generation=resource.generation or 1,
-        findings=fake.findings,
-    )
-    stored = resource.raw("status")
-    wanted = plan(stored, settlement, uid=resource.uid or "uid", now=clock.now())
+def _function_of(
+    reconcile: Controller[Any] | AttemptFunction, resource: Resource[Any, Any]
+) -> AttemptFunction:
+    if not isinstance(reconcile, Controller):
+        return reconcile
+    if not resource.deleting:
+        return reconcile.require_complete()
+    if reconcile.cleanup_function is None:
+        raise ModelError(
+            f"{resource!r} is being deleted and {reconcile!r} has no cleanup function:"
+            " nothing is attempted"
+        )
+    return reconcile.cleanup_function
+
+
+def _attempted(resource: R, fake: FakeContext[R], ended: Ended) -> Attempted[R]:
+    status = resource.raw("status") or {}
+    if resource.deleting:
+        ended = _still_deleting(ended)
+    if not resource.deleting or ended.outcome.ending is not Ending.OBSERVED:
+        settlement, ended = _settle(resource, fake, ended)
+        status = plan(resource.raw("status"), settlement, uid=resource.uid, now=clock.now()).status
     return Attempted(
-        status=wanted.status,
+        status=status,
         outcome=ended.outcome,
         requeue_seconds=ended.requeue_seconds,
         error=ended.error,
+        resource=type(resource).from_content({**resource.content, "status": status}),
     )
 
 
-def _class_and_content(manifest: Any) -> tuple[type[Resource[Any, Any]], Mapping[str, Any]]:
-    if isinstance(manifest, Resource):
-        return type(manifest), manifest.content
-    if not isinstance(manifest, Mapping):
-        raise ManifestError(f"context.apply takes an object or a mapping, not {manifest!r}")
-    group = str(manifest.get("apiVersion", "")).rpartition("/")[0]
-    cls = kind_named(str(manifest.get("kind", "")), group=group)
-    if cls is None:
-        raise ManifestError(
-            f"a FakeContext does not know kind {manifest.get('kind')!r} of"
-            f" {manifest.get('apiVersion')!r}: apply an object of its class instead of a mapping"
+def _settle(
+    resource: Resource[Any, Any], fake: FakeContext[Any], ended: Ended
+) -> tuple[Settlement, Ended]:
+    """As the worker settles: a status value that its type refuses becomes an error of its own."""
+    generation = resource.generation
+    try:
+        settled = settle(fake.status, ended.outcome, generation=generation, findings=fake.findings)
+    except StatusInvalid as error:
+        outcome = Outcome(
+            ending=Ending.ERROR, reason="StatusInvalid", message=str(error), turn=Turn.OWNER
         )
-    return cls, manifest
+        reduced = refused(generation, reason="StatusInvalid", message=str(error))
+        return reduced, msgspec.structs.replace(ended, outcome=outcome, error=error)
+    return settled, ended
 
 
-def _key(item: Resource[Any, Any]) -> _Key:
-    return (item.kind.group, item.kind.kind, item.namespace, item.name)
+def _still_deleting(ended: Ended) -> Ended:
+    """As the worker settles a cleanup that asks to come back."""
+    if ended.outcome.ending is not Ending.OBSERVED or ended.requeue_seconds is None:
+        return ended
+    outcome = Outcome(
+        ending=Ending.DELETING, reason="Terminating", message="cleanup goes on", turn=Turn.NOBODY
+    )
+    return msgspec.structs.replace(ended, outcome=outcome)
+
+
+def _as_stored(resource: Resource[Any, Any]) -> Resource[Any, Any]:
+    """The resource with what every stored object has."""
+    metadata = msgspec.structs.replace(
+        resource.metadata,
+        uid=resource.uid or f"uid-of-{resource.kind.kind.lower()}-{resource.name}",
+        generation=resource.generation or 1,
+        namespace=(resource.namespace or "default") if resource.kind.namespaced else "",
+        resource_version=resource.metadata.resource_version or "1",
+    )
+    content = {**resource.content, "metadata": msgspec.to_builtins(metadata)}
+    return type(resource).from_content(content)
+
+
+def _blame(error: KonstatError) -> Readiness:
+    """What an error while applying a child says of it, as on a cluster."""
+    return Readiness(
+        state=State.FAILED if is_refusal(error) else State.UNKNOWN,
+        reason=usable_reason(reason_of(error)),
+        message=usable_message(text_of(error)),
+        turn=turn_of(error),
+        evidence=(),
+        generation=0,
+    )
+
+
+def _problems(unavailable: Unavailable) -> dict[tuple[str, str], KindUnavailable]:
+    mapping = isinstance(unavailable, Mapping)
+    problems: dict[tuple[str, str], KindUnavailable] = {}
+    for cls in unavailable:
+        error = unavailable[cls] if mapping else KindNotInstalled
+        text = f"{cls.kind.resource} cannot be read (as the test asked)"
+        problems[(cls.kind.group, cls.kind.kind)] = error(text)
+    return problems
