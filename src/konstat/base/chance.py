@@ -22,6 +22,15 @@ def suffix(length: int = 5) -> str:
     return "".join(source.choice(_LETTERS) for _ in range(length))
 
 
+def uuid() -> str:
+    """A random UUID (version 4), as the API server gives to objects."""
+    bits = _current.get().getrandbits(128)
+    bits = bits & ~(0xF << 76) | (0x4 << 76)
+    bits = bits & ~(0x3 << 62) | (0x2 << 62)
+    text = f"{bits:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
 @contextmanager
 def use_seed(seed: int) -> Iterator[None]:
     """Draw from ``seed`` in this context and the tasks started from it."""

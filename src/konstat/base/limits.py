@@ -24,6 +24,8 @@ REMEMBERED_WARNINGS: Final = 256  # distinct Warning headers that are logged onc
 LIST_RESTARTS: Final = 3  # of a paged list whose continue token expired
 DISCOVERY_GROUPS: Final = 1000
 IDLE_CONNECTION_SECONDS: Final = 45.0  # kept for reuse; load balancers cut at 60 and more
+CLOSE_TURNS: Final = 100  # waits for broken sockets to be closed; the first nearly always does
+CLOSE_TURN_SECONDS: Final = 0.01
 KEEPALIVE_IDLE_SECONDS: Final = 30  # TCP keepalive: a dead peer is found in about a minute
 KEEPALIVE_INTERVAL_SECONDS: Final = 10
 KEEPALIVE_PROBES: Final = 3
@@ -80,6 +82,10 @@ RESYNC_SECONDS: Final = 3600.0 * 10  # controller-runtime's default; level-trigg
 ATTEMPT_TIMEOUT_SECONDS: Final = 300.0
 RESET_AFTER_SECONDS: Final = 1.0  # promise 1: an unsettled attempt on a new generation says so
 STOP_GRACE_SECONDS: Final = 20.0  # under a pod's 30 s
+ATTEMPT_END_SECONDS: Final = 2.0  # for a cancelled attempt to tidy up, before the next …
+ATTEMPT_CANCELLATIONS: Final = 3  # … of so many; one that ignores them all is given up
+FIRST_LIST_SECONDS: Final = 30.0  # a kind that only fails holds its controller back so long
+UNREADABLE_SECONDS: Final = 10.0  # a kind that stays unreadable so long makes us look again
 READS_LIVE_PER_ATTEMPT: Final = 200
 PRUNED_PER_ATTEMPT: Final = 500  # the rest goes at the next attempt
 RECHECK_LEAST_SECONDS: Final = 0.5  # for verdicts that time alone may change
@@ -149,6 +155,24 @@ RIG_BUILD_WAIT_SECONDS: Final = 2 * 3600.0  # for another builder of the same pr
 RIG_AUDIT_MEGABYTES: Final = 1024  # then the audit log is cut; ~1 kB a request
 RIG_STALE_SECONDS: Final = 60.0  # a data folder without an owner is removed after this age
 
+# --- the embedded API -----------------------------------------------------------------------
+EMBEDDED_HISTORY: Final = 20_000  # changes kept for watches and old lists
+EMBEDDED_WATCHES: Final = 2_000  # open at once
+EMBEDDED_BODY_BYTES: Final = 3 * 1024 * 1024  # kube-apiserver's limit of a request
+EMBEDDED_OBJECT_BYTES: Final = 1_572_864  # etcd's limit of a request: 1.5 MiB
+EMBEDDED_MESSAGE_BYTES: Final = 2 * 1024 * 1024  # above it etcd's client refuses to send
+EMBEDDED_PATCH_OPERATIONS: Final = 10_000  # of a JSON patch
+EMBEDDED_AHEAD_SECONDS: Final = 3.0  # a read of a resourceVersion to come waits so long
+EMBEDDED_BOOKMARK_SECONDS: Final = 60.0  # between two bookmarks of a watch
+EMBEDDED_BOOKMARK_EARLY_SECONDS: Final = 2.0  # and one so long before its end
+EMBEDDED_WATCH_SECONDS: Final = 1800.0  # a watch without timeoutSeconds: this to twice this
+EMBEDDED_GZIP_BYTES: Final = 128 * 1024  # answers from here on are compressed if accepted
+EMBEDDED_NAME_TRIES: Final = 8  # for a free name of generateName
+EMBEDDED_PATCH_TRIES: Final = 5  # of a patch whose admission changed the object under it
+EMBEDDED_FIELD_MANAGER_BYTES: Final = 128
+EMBEDDED_ANNOTATIONS_BYTES: Final = 256 * 1024
+EMBEDDED_QUERY_BYTES: Final = 256 * 1024  # of a URL
+
 # --- the command line -----------------------------------------------------------------------
 TREE_DEPTH: Final = 12  # levels of ownership that `konstat status` shows; real ones stay under six
 TREE_SIBLINGS: Final = 10  # ready children of one kind that are drawn; those in trouble all are
@@ -161,4 +185,5 @@ assert MESSAGE_CHARACTERS <= 32768
 assert RETRY_FIRST_SECONDS < RETRY_MAXIMUM_SECONDS
 assert WATCH_BACKOFF_FIRST_SECONDS < WATCH_BACKOFF_MAXIMUM_SECONDS
 assert REQUEST_CONNECTIONS >= CONCURRENT_ATTEMPTS
+assert STOP_GRACE_SECONDS + ATTEMPT_END_SECONDS * ATTEMPT_CANCELLATIONS < 30.0
 assert NODE_RENEW_SECONDS * 2 < NODE_LEASE_SECONDS

@@ -110,6 +110,10 @@ class ResourceType:
         stored form differs in ``apiVersion`` alone.
     ``schema``
         A structural schema of the whole object (apiVersion, kind, metadata included).
+    ``decode``
+        Bring an object into the form that the server would write after reading it: drop what the
+        schema does not know, refuse values of a wrong type by a ValueError with the decoder's
+        text (it becomes a 400). Called before ``defaults``.
     ``selectable``
         Fields that a field selector may name beyond metadata.name and metadata.namespace.
     ``prepare_create``, ``prepare_update``
@@ -150,6 +154,7 @@ class ResourceType:
     store: str = ""
     to_stored: Callable[[Object], Object] | None = None
     from_stored: Callable[[Object], Object] | None = None
+    decode: Callable[[Object], None] = _nothing
     defaults: Callable[[Object], None] = _nothing
     prepare_create: Callable[[Object, Host], None] = _nothing_to_create
     prepare_update: Callable[[Object, Object, Host], None] = _nothing_to_update
