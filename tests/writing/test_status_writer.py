@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from konstat.controller.run import install_manifest
 from konstat.errors import Forbidden, TransportError
 from konstat.kinds import CustomResourceDefinition
 from konstat.objects.crd import crd
+from konstat.objects.kind import Kind
 from konstat.objects.resource import stored_status
 from konstat.objects.snapshot import Snapshot
 from konstat.status import Outcome, Settlement, settle, started
@@ -40,7 +42,13 @@ class Bench:
         self.admin = admin or client
         self.namespace = namespace
         self.seen: list[Snapshot] = []
-        self.writer = StatusWriter(client, field_manager="tests", on_written=self.seen.append)
+        self.writer = StatusWriter(client, field_manager="tests", overlay=self)
+
+    def writing(self, kind: Kind, namespace: str, name: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def put_own(self, snapshot: Snapshot) -> None:
+        self.seen.append(snapshot)
 
     async def create(self, name: str = "w") -> Snapshot:
         made = await self.admin.create(Widget.named(name, namespace=self.namespace, size=1))
@@ -299,6 +307,6 @@ async def test_rule_44_a_kind_without_status_subresource_is_refused_with_what_to
     content = {"apiVersion": kind.api_version, "kind": "Bare", "metadata": {"name": "b"}}
     made = await client.create(kind, content, namespace=namespace)
     base = Snapshot.from_content(kind, made)
-    writer = StatusWriter(client, field_manager="tests", on_written=lambda _: None)
+    writer = StatusWriter(client, field_manager="tests", overlay=Bench(client, namespace))
     with pytest.raises(StatusSubresourceMissing, match="konstat crd"):
         await writer.write(base, wanted())

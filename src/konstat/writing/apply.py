@@ -173,18 +173,21 @@ class Applier:
         if live is not None:
             # A uid makes the apply refuse to recreate, or to land on a recreated namesake.
             body = {**body, "metadata": {**body["metadata"], "uid": live.uid}}
-        kind = wish.store.kind
+        metadata, store = body["metadata"], wish.store
         notes: tuple[Note, ...] = ()
-        try:
-            snapshot = await self._send(body, kind, force=False)
-        except Conflict as error:
-            managers = _managers(error)
-            if not managers or wish.on_conflict == "report":
-                raise
-            snapshot = await self._send(body, kind, force=True)
-            text = f"{kind.kind} {snapshot.name}: took back {managers}"
-            notes = (Note("FieldsTaken", text, warning=True),)
-        wish.store.put_own(snapshot, writer=self._field_manager)
+        with store.writing(
+            metadata.get("namespace", ""), metadata["name"], writer=self._field_manager
+        ):
+            try:
+                snapshot = await self._send(body, store.kind, force=False)
+            except Conflict as error:
+                managers = _managers(error)
+                if not managers or wish.on_conflict == "report":
+                    raise
+                snapshot = await self._send(body, store.kind, force=True)
+                text = f"{store.kind.kind} {snapshot.name}: took back {managers}"
+                notes = (Note("FieldsTaken", text, warning=True),)
+            store.put_own(snapshot, writer=self._field_manager)
         return snapshot, notes
 
     async def _send(self, body: dict[str, Any], kind: Kind, *, force: bool) -> Snapshot:

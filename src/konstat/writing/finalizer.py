@@ -14,14 +14,16 @@ from konstat.errors import Conflict, NotFound, PatchRefused
 from konstat.objects import codec
 from konstat.objects.snapshot import Snapshot
 from konstat.writing.live import read_live
+from konstat.writing.overlay import Overlay
 from konstat.writing.status_writer import JSON_PATCH
 
 
 class Finalizer:
     """One finalizer name on objects of one kind."""
 
-    def __init__(self, client: Client, name: str, *, field_manager: str) -> None:
+    def __init__(self, client: Client, name: str, *, field_manager: str, overlay: Overlay) -> None:
         self.name = name
+        self._overlay = overlay
         self._client = client
         self._field_manager = field_manager
 
@@ -44,25 +46,30 @@ class Finalizer:
             if self.is_on(view) == wanted:
                 return view
             try:
-                body = await self._client.exchange(
-                    "PATCH",
-                    base.kind.path(base.namespace, base.name),
-                    query=(("fieldManager", self._field_manager),),
-                    body=codec.encode(self._operations(view, wanted=wanted)),
-                    content_type=JSON_PATCH,
-                    request=f"{'add' if wanted else 'remove'} finalizer {self.name} of {base.ref}",
-                )
+                return await self._send(view, wanted=wanted)
             except NotFound:
                 return None
             except PatchRefused:
                 view = await read_live(self._client, base.kind, base.namespace, base.name)
-                continue
-            return Snapshot.from_json(base.kind, body)
         raise Conflict(
             f"finalizers of {base.ref} changed under {limits.FINALIZER_WRITE_TRIES} tries in a row",
             code=409,
             reason="Conflict",
         )
+
+    async def _send(self, view: Snapshot, *, wanted: bool) -> Snapshot:
+        with self._overlay.writing(view.kind, view.namespace, view.name):
+            body = await self._client.exchange(
+                "PATCH",
+                view.kind.path(view.namespace, view.name),
+                query=(("fieldManager", self._field_manager),),
+                body=codec.encode(self._operations(view, wanted=wanted)),
+                content_type=JSON_PATCH,
+                request=f"{'add' if wanted else 'remove'} finalizer {self.name} of {view.ref}",
+            )
+            answer = Snapshot.from_json(view.kind, body)
+            self._overlay.put_own(answer)
+        return answer
 
     def _operations(self, view: Snapshot, *, wanted: bool) -> list[dict[str, Any]]:
         present = _finalizers(view)

@@ -9,7 +9,6 @@ same way, so it is never sent blindly twice (F25).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
@@ -32,6 +31,7 @@ from konstat.objects import codec
 from konstat.objects.snapshot import Snapshot
 from konstat.status import Plan, Settlement, plan, refused
 from konstat.writing.live import read_live
+from konstat.writing.overlay import Overlay
 
 log = logging.getLogger("konstat.status")
 
@@ -62,15 +62,13 @@ class StatusSubresourceMissing(UserError):
 class StatusWriter:
     """Writes settled statuses of one kind.
 
-    ``on_written`` receives the server's answer as a snapshot, so that caches overlay it.
+    ``overlay`` shows the server's answers to the next attempts.
     """
 
-    def __init__(
-        self, client: Client, *, field_manager: str, on_written: Callable[[Snapshot], None]
-    ) -> None:
+    def __init__(self, client: Client, *, field_manager: str, overlay: Overlay) -> None:
         self._client = client
         self._field_manager = field_manager
-        self._on_written = on_written
+        self._overlay = overlay
         # Fields that this cluster's CRD does not declare are pruned silently with 200 (F57).
         self._pruned: set[str] = set()
 
@@ -112,7 +110,6 @@ class StatusWriter:
                     settlement = _reduced(settlement, error)
                     continue
             else:
-                self._on_written(answer)
                 self._notice_pruning(answer, wanted)
                 written = Written.REDUCED if problem else Written.WRITTEN
                 return WriteResult(written=written, problem=problem)
@@ -139,15 +136,18 @@ class StatusWriter:
         return plan(stored, settlement, uid=view.uid, now=clock.now())
 
     async def _send(self, base: Snapshot, wanted: Plan) -> Snapshot:
-        body = await self._client.exchange(
-            "PATCH",
-            base.kind.path(base.namespace, base.name, "status"),
-            query=(("fieldManager", self._field_manager),),
-            body=codec.encode(wanted.operations),
-            content_type=JSON_PATCH,
-            request=f"write the status of {base.ref}",
-        )
-        return Snapshot.from_json(base.kind, body)
+        with self._overlay.writing(base.kind, base.namespace, base.name):
+            body = await self._client.exchange(
+                "PATCH",
+                base.kind.path(base.namespace, base.name, "status"),
+                query=(("fieldManager", self._field_manager),),
+                body=codec.encode(wanted.operations),
+                content_type=JSON_PATCH,
+                request=f"write the status of {base.ref}",
+            )
+            answer = Snapshot.from_json(base.kind, body)
+            self._overlay.put_own(answer)
+        return answer
 
     async def _explain_absence(self, base: Snapshot) -> WriteResult:
         """404 on ``/status``: the object is gone, or the kind has no such subresource."""
