@@ -412,13 +412,17 @@ async def test_77_85_F6_what_etcd_has_forgotten_is_expired(start_control_plane, 
         for name in ("a", "b", "c"):
             await client.create(MAPS, config_map(name))
         page = await client.list_page(MAPS, namespace="default", limit=1)
+        # A watch from a version is still possible when that version alone is forgotten.
+        await client.create(MAPS, config_map("d"))
+        later = await client.create(MAPS, config_map("e"))
+        version = later["metadata"]["resourceVersion"]
 
         async def is_forgotten() -> bool:
             await client.patch(MAPS, "a", {"data": {"x": "1"}}, type="merge")
             await client.patch(MAPS, "a", {"data": {"x": "2"}}, type="merge")
             try:
                 await client.list_page(
-                    MAPS, resource_version=page.resource_version, resource_version_match="Exact"
+                    MAPS, resource_version=version, resource_version_match="Exact"
                 )
             except errors.Expired:
                 return True

@@ -15,7 +15,7 @@ from konstat.base import limits
 from konstat.base.transport import Request
 from konstat.client.api import Client
 from konstat.client.cluster import ClusterConfig
-from konstat.client.connector import alive_socket
+from konstat.client.connector import Sockets
 from konstat.client.tls import build_context
 from konstat.client.transport import HttpTransport
 from konstat.errors import ConfigError, NotFound, TransportError
@@ -282,6 +282,55 @@ async def test_watches_do_not_use_up_the_connections_of_requests(plain_server, t
         await stream.close()
 
 
+async def test_a_stream_that_is_closed_early_is_cut_off_over_TLS(server, config):
+    gone = asyncio.Event()
+
+    async def endless(sent):
+        answer = web.StreamResponse()
+        await answer.prepare(sent)
+        try:
+            while True:
+                await answer.write(b"x" * 65536)
+        finally:
+            gone.set()
+        return answer
+
+    server.tokens = {"one"}
+    server.answer = endless
+    transport = HttpTransport(config(token="one"))
+    stream = await transport.open(request())
+    socket_of = stream._answer.connection.transport.get_extra_info("socket")
+    await stream.close()
+    assert socket_of.fileno() == -1
+    await transport.close()
+    await asyncio.wait_for(gone.wait(), 20)
+
+
+async def test_no_socket_outlives_the_client(certificates):
+    """The server answers, closes by its words, and never answers the farewell of TLS."""
+    let_go = asyncio.Event()
+
+    async def deaf(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.transport.pause_reading()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await let_go.wait()
+        writer.transport.abort()
+
+    context = certificates.server_context()
+    listening = await asyncio.start_server(deaf, "127.0.0.1", 0, ssl=context)
+    port = listening.sockets[0].getsockname()[1]
+    address = f"https://127.0.0.1:{port}"
+    transport = HttpTransport(ClusterConfig(server=address, ca_data=certificates.ca_pem))
+    assert (await transport.send(request())).status == 200
+    [made] = transport._sockets._made
+    assert made.fileno() != -1
+    await transport.close()
+    assert made.fileno() == -1
+    let_go.set()
+    listening.close()
+
+
 async def test_F3_a_silent_stream_is_given_up(plain_server, transport):
     async def silent(sent):
         answer = web.StreamResponse()
@@ -337,7 +386,7 @@ async def test_an_address_that_cannot_be_used():
 
 
 def test_F3_sockets_find_out_that_their_peer_is_gone():
-    with alive_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", None)) as made:
+    with Sockets().make((socket.AF_INET, socket.SOCK_STREAM, 0, "", None)) as made:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000

@@ -8,12 +8,14 @@ from __future__ import annotations
 import importlib
 import socket
 import ssl
+import weakref
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import aiohttp
 from yarl import URL
 
-from konstat.base import limits
+from konstat.base import clock, limits
 from konstat.client.cluster import ClusterConfig
 from konstat.errors import ConfigError, TransportError
 
@@ -36,32 +38,58 @@ class Pool(NamedTuple):
     failures: tuple[type[Exception], ...]
 
 
-def open_pool(proxy: URL | None, config: ClusterConfig, *, connections: int) -> Pool:
+def open_pool(
+    proxy: URL | None, config: ClusterConfig, *, connections: int, sockets: Sockets
+) -> Pool:
     """A pool of at most ``connections``; raises ConfigError for SOCKS without its extra."""
     if proxy is not None and proxy.scheme.startswith("socks"):
         return _open_socks_pool(proxy, config, connections=connections)
     connector = aiohttp.TCPConnector(
         limit=connections,
         keepalive_timeout=limits.IDLE_CONNECTION_SECONDS,
-        socket_factory=alive_socket,
+        socket_factory=sockets.make,
     )
     return Pool(connector, FAILURES)
 
 
-def alive_socket(address: Any) -> socket.socket:
-    """A socket that finds out by itself when its peer is gone."""
-    family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in _SOCKET_OPTIONS:
-            option = getattr(socket, name, None)
-            if option is not None:
-                made.setsockopt(socket.IPPROTO_TCP, option, value)
-    except BaseException:
-        made.close()
-        raise
-    return made
+class Sockets:
+    """Makes the sockets of one client, and sees that none outlives it.
+
+    The HTTP library lets go of a connection that it closes while the farewell of TLS, or a body
+    that the server did not want, is still under way; such a one could stay for half a minute.
+    """
+
+    def __init__(self) -> None:
+        self._made: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+    def make(self, address: Any) -> socket.socket:
+        """A socket that finds out by itself when its peer is gone."""
+        family, kind, protocol, _, _ = address
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for name, value in _SOCKET_OPTIONS:
+                option = getattr(socket, name, None)
+                if option is not None:
+                    made.setsockopt(socket.IPPROTO_TCP, option, value)
+        except BaseException:
+            made.close()
+            raise
+        self._made.add(made)
+        return made
+
+    async def close(self) -> None:
+        """Break what is still open and wait, with a bound, until the event loop has closed it."""
+        for made in self._open():
+            with suppress(OSError):
+                made.shutdown(socket.SHUT_RDWR)
+        for _ in range(limits.CLOSE_TURNS):
+            if not self._open():
+                return
+            await clock.sleep(limits.CLOSE_TURN_SECONDS)
+
+    def _open(self) -> list[socket.socket]:
+        return [made for made in self._made if made.fileno() != -1]
 
 
 def _open_socks_pool(proxy: URL, config: ClusterConfig, *, connections: int) -> Pool:

@@ -19,11 +19,11 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from konstat.base import limits
+from konstat.base import clock, limits
 from konstat.base.transport import Request, Response
 from konstat.client.auth import Credential, Login
 from konstat.client.cluster import ClusterConfig
-from konstat.client.connector import FAILURES, open_pool, tls_error, transport_error
+from konstat.client.connector import FAILURES, Sockets, open_pool, tls_error, transport_error
 from konstat.client.tls import TLSContexts
 from konstat.errors import ConfigError, TransportError
 
@@ -55,6 +55,7 @@ class HttpTransport:
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
         self._failures = FAILURES
+        self._sockets = Sockets()
         self._closed = False
         self._prepared = False
         self._timeouts: dict[float | None, aiohttp.ClientTimeout] = {}
@@ -78,6 +79,7 @@ class HttpTransport:
         for session in sessions:
             if session is not None:
                 await session.close()
+        await self._sockets.close()
 
     # --- sending ------------------------------------------------------------------------------
 
@@ -194,7 +196,7 @@ class HttpTransport:
         return self._requests
 
     def _new_session(self, connections: int) -> aiohttp.ClientSession:
-        pool = open_pool(self._proxy, self._config, connections=connections)
+        pool = open_pool(self._proxy, self._config, connections=connections, sockets=self._sockets)
         self._failures = pool.failures
         session = aiohttp.ClientSession(
             connector=pool.connector,
@@ -247,7 +249,13 @@ class HttpStream:
 
     async def close(self) -> None:
         """Close the connection, unless the answer was read to its end."""
+        connection = self._answer.connection
+        if connection is not None and connection.transport is not None:
+            # A stream in full flow is cut off: the farewell of TLS would wait for the server, at
+            # worst for half a minute, and outlive the client.
+            connection.transport.abort()
         self._answer.close()
+        await clock.sleep(0)  # one turn of the loop, in which the socket is closed
 
 
 def _body(body: bytes) -> bytes | io.BytesIO | None:
