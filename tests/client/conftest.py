@@ -18,9 +18,13 @@ import trustme
 from aiohttp import web
 from hypothesis import settings
 
+from konstat.base.clock import SystemClock
 from konstat.base.transport import Request, Response
 from konstat.client.cluster import ClusterConfig, ExecConfig
 from konstat.errors import TransportError
+
+# Polls look at the real world, also while a test simulates time.
+SYSTEM = SystemClock()
 
 # A deadline would be a timed assertion, and the machine may be busy.
 settings.register_profile("unhurried", deadline=None)
@@ -44,7 +48,7 @@ class Clock:
     async def sleep(self, seconds: float) -> None:
         self.sleeps.append(seconds)
         self.advance(seconds)
-        await asyncio.sleep(0)
+        await SYSTEM.sleep(0)
 
     def advance(self, seconds: float) -> None:
         self.seconds += seconds
@@ -63,7 +67,7 @@ def until() -> Callable[[Callable[[], object]], Awaitable[None]]:
     async def wait(holds: Callable[[], object]) -> None:
         async with asyncio.timeout(20):
             while not holds():  # noqa: ASYNC110 - the world outside sets no event
-                await asyncio.sleep(0.005)
+                await SYSTEM.sleep(0.005)
 
     return wait
 
@@ -75,7 +79,7 @@ def until_asked() -> Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]:
     async def wait(asked: Callable[[], Awaitable[bool]]) -> None:
         async with asyncio.timeout(30):
             while not await asked():  # noqa: ASYNC110 - the world outside sets no event
-                await asyncio.sleep(0.05)
+                await SYSTEM.sleep(0.05)
 
     return wait
 
@@ -234,7 +238,7 @@ class FakePlugin:
     """A credentials plugin that prints the answers it is given, one for each run."""
 
     SCRIPT = textwrap.dedent("""
-        import json, os, pathlib, sys, time
+        import json, os, pathlib, sys, threading
         here = pathlib.Path(sys.argv[1])
         runs = here / "runs"
         number = len(runs.read_text().splitlines()) if runs.exists() else 0
@@ -252,7 +256,7 @@ class FakePlugin:
         sys.stdout.flush()
         if answer.get("hang"):
             (here / "pid").write_text(str(os.getpid()))
-            time.sleep(600)
+            threading.Event().wait(600)
         sys.exit(answer.get("code", 0))
     """)
 
