@@ -66,7 +66,7 @@ def until() -> Callable[[Callable[[], object]], Awaitable[None]]:
 
     async def wait(holds: Callable[[], object]) -> None:
         async with asyncio.timeout(20):
-            while not holds():  # noqa: ASYNC110 - the world outside sets no event
+            while not holds():
                 await SYSTEM.sleep(0.005)
 
     return wait
@@ -78,7 +78,7 @@ def until_asked() -> Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]:
 
     async def wait(asked: Callable[[], Awaitable[bool]]) -> None:
         async with asyncio.timeout(30):
-            while not await asked():  # noqa: ASYNC110 - the world outside sets no event
+            while not await asked():
                 await SYSTEM.sleep(0.05)
 
     return wait
