@@ -25,6 +25,7 @@ Three families, never mixed (what to do differs):
     ├── NamesakeError          a child name is taken by an object that another uid controls
     │   └── FormerChild        … by what is left of a deleted resource of the same name
     ├── FieldReverted          the server or a webhook undid what we applied, twice
+    ├── AttemptOver            a write of an attempt that has ended, or whose resource is going
     └── InternalError          our own mistake: please report it
 
 The HTTP library never leaks: its error is the ``__cause__``.
@@ -257,3 +258,7 @@ class FormerChild(NamesakeError):
 
 class FieldReverted(KonstatError):
     """What we applied was undone by the server or a webhook twice in a row; we stopped."""
+
+
+class AttemptOver(KonstatError):
+    """An attempt wants to write although its time is over or its resource is being deleted."""

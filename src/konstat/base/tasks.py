@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class Tasks:
@@ -74,3 +76,28 @@ async def open_tasks() -> AsyncIterator[Tasks]:
     finally:
         # Raising set it to what goes on here; the failure keeps what it came with.
         failure.__context__ = context
+
+
+_apart: set[asyncio.Task[Any]] = set()
+
+
+def start_apart(work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
+    """Run foreign code that may refuse to end; whoever starts it calls `end_apart`.
+
+    No group waits for the task, so it can be given up.
+    """
+    task = asyncio.get_running_loop().create_task(work, name=name)
+    # The loop keeps only weak references.
+    _apart.add(task)
+    task.add_done_callback(_apart.discard)
+    return task
+
+
+async def end_apart(task: asyncio.Task[Any], *, tries: int, seconds: float) -> bool:
+    """Cancel the task up to ``tries`` times, ``seconds`` apart; whether it has ended."""
+    for _ in range(tries):
+        if task.done():
+            break
+        task.cancel()
+        await asyncio.wait({task}, timeout=seconds)
+    return task.done()

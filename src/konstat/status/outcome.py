@@ -13,6 +13,7 @@ import msgspec
 
 from konstat.errors import (
     APIError,
+    AttemptOver,
     Forbidden,
     FormerChild,
     KindUnavailable,
@@ -117,6 +118,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
                 turn=error.turn,
             )
         cause = innermost(error)
+        if isinstance(cause, AttemptOver):
+            return cls(
+                ending=Ending.DELETING, reason="Terminating", message=usable_message(text_of(cause))
+            )
         return cls(
             ending=Ending.WAITING if isinstance(cause, FormerChild) else Ending.ERROR,
             reason=usable_reason(reason_of(cause)),
@@ -156,7 +161,10 @@ def reason_of(error: BaseException) -> str:
 
 def text_of(error: BaseException) -> str:
     """An exception as a sentence; never empty."""
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - an exception class of the author's that cannot say itself
+        text = "(its text cannot be read)"
     if isinstance(error, KonstatError):
         return text or type(error).__name__
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -182,4 +190,4 @@ def is_refusal(error: BaseException) -> bool:
     """Whether an error means no (it would come again), rather than no answer."""
     if isinstance(error, APIError):
         return not error.retryable
-    return not isinstance(error, TransportError | KindUnavailable | FormerChild)
+    return not isinstance(error, TransportError | KindUnavailable | FormerChild | AttemptOver)

@@ -29,6 +29,7 @@ from typing import Any
 import msgspec
 
 from konstat.base import limits
+from konstat.errors import StatusInvalid
 from konstat.objects.model import Status, StatusField, status_fields
 from konstat.readiness import Readiness, State, Turn
 from konstat.status.component import Component
@@ -96,13 +97,14 @@ def settle(
     a value that its declared type refuses; nothing is half done then.
     """
     fields = status_fields(type(draft))
-    outcome = _require_reports(draft, fields, outcome)
+    components = {f.name: _component(draft, f) for f in fields if f.part}
+    outcome = _require_reports(draft, fields, components, outcome)
     parts: list[tuple[str, Readiness]] = []
     conditions: list[Condition] = []
     absent: list[str] = []
     for field in fields:
-        component = getattr(draft, field.name)
-        if not isinstance(component, Component):
+        component = components.get(field.name)
+        if component is None:
             continue
         readiness = component.readiness
         if readiness is None and field.optional:
@@ -128,17 +130,20 @@ def settle(
     )
 
 
-def started(generation: int) -> Settlement:
+def started(generation: int, *, deleting: bool = False) -> Settlement:
     """The reset of promise 1: a new generation is being worked on and nothing is known of it.
 
+    ``deleting`` says that the work is a cleanup (promise 11).
     Touches only the summary: components keep their old observations with their old generation,
     and ``status.observedGeneration`` stays, which says that they are old.
     """
-    message = f"generation {generation} is being worked on"
+    status, reason = ("False", "Terminating") if deleting else ("Unknown", "NewGeneration")
+    message = "cleanup goes on" if deleting else f"generation {generation} is being worked on"
+    message = _with_turn(message, Turn.NOBODY)
     return Settlement(
         conditions=(
-            _condition(READY, "Unknown", "NewGeneration", message, generation),
-            _condition(RECONCILING, "True", "NewGeneration", message, generation),
+            _condition(READY, status, reason, message, generation),
+            _condition(RECONCILING, "True", reason, message, generation),
         ),
         absent=(STALLED,),
         fields={},
@@ -165,12 +170,31 @@ def refused(generation: int, *, reason: str, message: str) -> Settlement:
     )
 
 
-def _require_reports(draft: Status, fields: Sequence[StatusField], outcome: Outcome) -> Outcome:
+def _component(draft: Status, field: StatusField) -> Component:
+    """The part that an attempt reported on; an optional one may have been set to None."""
+    value = getattr(draft, field.name)
+    if value is None and field.optional and field.part is not None:
+        value = field.part.begin(field)
+    if not isinstance(value, Component):
+        raise StatusInvalid(
+            path=f"status.{field.name}",
+            problem=f"is a {type(value).__name__}: call .good(…), .bad(…) or .unknown(…) on it"
+            " instead of assigning",
+        )
+    return value
+
+
+def _require_reports(
+    draft: Status,
+    fields: Sequence[StatusField],
+    components: Mapping[str, Component],
+    outcome: Outcome,
+) -> Outcome:
     """An attempt that ended well must have reported every part that is not optional."""
     if outcome.ending is not Ending.OBSERVED:
         return outcome
     for field in fields:
-        if field.part and not field.optional and not getattr(draft, field.name).reported:
+        if field.part and not field.optional and not components[field.name].reported:
             return Outcome(
                 ending=Ending.ERROR,
                 reason="ComponentNotReported",
