@@ -7,27 +7,40 @@ Whatever the function does — return, raise, hang, cancel itself, call SystemEx
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 
+from konstat.base import limits
+from konstat.base.tasks import end_apart, start_apart
 from konstat.errors import SpecInvalid
 from konstat.objects.resource import Resource
 from konstat.readiness import Turn
 from konstat.status import Ending, Outcome, RequeueAfter, Waiting
 from konstat.status.condition import usable_message
 
+log = logging.getLogger("konstat.controller")
+
 AttemptFunction = Callable[[Any, Any], Awaitable[Any]]
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How an attempt ended: the outcome, the error behind it (for the log), and when to return."""
+    """How an attempt ended: the outcome, the error behind it (for the log), and when to return.
+
+    ``lingering`` is the author's task when it ignores its cancellation and still runs.
+    """
 
     outcome: Outcome
     error: BaseException | None = None
     requeue_seconds: float | None = None
     wait_timeout_seconds: float | None = None
+    lingering: asyncio.Task[Any] | None = None
+
+
+class _Raised(msgspec.Struct, frozen=True):
+    error: BaseException
 
 
 async def run_attempt(
@@ -35,34 +48,60 @@ async def run_attempt(
 ) -> Ended:
     """Call ``function(resource, context)`` and turn every way of ending into `Ended`.
 
-    Only a cancellation from outside (the manager stops) leaves as CancelledError.
+    The function runs in a task of its own, so that one that cancels itself, or that ignores its
+    cancellation, does not take its worker along (F69). Only a cancellation from outside (the
+    manager stops) leaves as CancelledError; then too the function has been cancelled.
     """
-    limit = asyncio.timeout(timeout_seconds)
+    task = start_apart(_answer(function, resource, context), name=f"attempt {resource.ref}")
     try:
-        async with limit:
-            answer = await function(resource, context)
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        return _failed(error, "Cancelled", "the attempt cancelled itself")
-    except TimeoutError as error:
-        if not limit.expired():  # the author's own time-out
-            return Ended(outcome=Outcome.of(error), error=error)
-        text = f"the attempt did not end within {timeout_seconds:.0f} s"
-        return _failed(error, "AttemptTimeout", text)
-    except Waiting as error:
-        return Ended(
-            outcome=Outcome.of(error), error=error, wait_timeout_seconds=error.timeout_seconds
+        done, _ = await asyncio.wait({task}, timeout=timeout_seconds)
+    finally:
+        ended = await end_apart(
+            task, tries=limits.ATTEMPT_CANCELLATIONS, seconds=limits.ATTEMPT_END_SECONDS
         )
-    except (SystemExit, Exception) as error:  # noqa: BLE001 - becomes the outcome, and is logged
-        return Ended(outcome=Outcome.of(error), error=error)
-    if answer is None:
-        return Ended(outcome=Outcome.observed())
-    if isinstance(answer, RequeueAfter):
-        return Ended(outcome=Outcome.observed(), requeue_seconds=answer.seconds)
-    text = f"{getattr(function, '__name__', 'reconcile')} returned {type(answer).__name__}"
-    return _failed(None, "BadReturn", f"{text}: return None or RequeueAfter(seconds=…)")
+        if not ended:
+            log.error("%s: the attempt ignores its cancellation and runs on", resource.ref)
+    if done:
+        return _ending_of(task.result(), getattr(function, "__name__", "reconcile"))
+    text = f"the attempt did not end within {timeout_seconds:g} s"
+    if ended:
+        return _failed(None, "AttemptTimeout", text)
+    text += " and ignores its cancellation: do not catch CancelledError without raising it again"
+    return msgspec.structs.replace(_failed(None, "AttemptTimeout", text), lingering=task)
+
+
+def still_running(task: asyncio.Task[Any]) -> Ended:
+    """The ending instead of a second attempt beside one that runs on."""
+    text = "an earlier attempt ignores its cancellation and still runs: nothing new is attempted"
+    return msgspec.structs.replace(_failed(None, "AttemptTimeout", text), lingering=task)
+
+
+async def _answer(function: AttemptFunction, resource: Resource[Any, Any], context: Any) -> Any:
+    try:
+        return await function(resource, context)
+    except (KeyboardInterrupt, GeneratorExit):  # the process, or the loop, is to end
+        raise
+    except BaseException as error:  # noqa: BLE001 - becomes the outcome, and is logged
+        return _Raised(error)
+
+
+def _ending_of(answer: Any, name: str) -> Ended:
+    match answer:
+        case None:
+            return Ended(outcome=Outcome.observed())
+        case RequeueAfter(seconds=seconds):
+            return Ended(outcome=Outcome.observed(), requeue_seconds=seconds)
+        case _Raised(error=asyncio.CancelledError() as error):
+            return _failed(error, "Cancelled", "the attempt cancelled itself")
+        case _Raised(error=Waiting() as error):
+            outcome, limit = Outcome.of(error), error.timeout_seconds
+            return Ended(outcome=outcome, error=error, wait_timeout_seconds=limit)
+        case _Raised(error=error):
+            return Ended(outcome=Outcome.of(error), error=error)
+        case _:
+            text = f"{name} returned {type(answer).__name__}"
+            text += ": return None or RequeueAfter(seconds=…)"
+            return _failed(None, "BadReturn", text)
 
 
 def refused_spec(error: SpecInvalid) -> Ended:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Generic, TypeVar
 
@@ -25,6 +26,12 @@ R = TypeVar("R", bound=Resource[Any, Any])
 
 Reconcile = Callable[[R, Context[R]], Awaitable[RequeueAfter | None]]
 Found = str | tuple[str, str]
+
+# A qualified name with its prefix, as the server wants finalizers of other programs than its own.
+_FINALIZER = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+    r"/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+)
 
 
 class Watch(msgspec.Struct, frozen=True):
@@ -69,13 +76,25 @@ class Controller(Generic[R]):
         status_fields(resource.status_type)
         if concurrency < 1:
             raise ModelError(f"concurrency is {concurrency}: give at least 1")
+        for name, seconds in (
+            ("resync_seconds", resync_seconds),
+            ("attempt_timeout_seconds", attempt_timeout_seconds),
+        ):
+            if not seconds > 0:
+                raise ModelError(f"{name} is {seconds}: give a number above 0")
+        if finalizer and not _FINALIZER.fullmatch(finalizer):
+            raise ModelError(
+                f"finalizer is {finalizer!r}: the server takes a name such as example.com/hold"
+            )
         self.resource = resource
         self.kind = resource.kind
         self.owns = tuple(owns)
         self.watches = tuple(watches)
         self.optional = tuple(optional)
-        for owned in (*self.owns, *self.optional):
+        for owned in self.owns:
             _require_kind(owned, "owns=")
+        for owned in self.optional:
+            _require_kind(owned, "optional=")
         for watch in self.watches:
             if not isinstance(watch, Watch):
                 raise ModelError(f"watches= takes Watch(Kind, map_function), not {watch!r}")

@@ -7,7 +7,7 @@ applied leaves its readiness as evidence, and a failure leaves the blame.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Literal, TypeVar
 
@@ -15,14 +15,14 @@ from konstat.base import clock, limits
 from konstat.client import Client
 from konstat.controller.context import Context
 from konstat.controller.views import Views
-from konstat.errors import KonstatError, ManifestError, NamesakeError
+from konstat.errors import AttemptOver, KonstatError, ManifestError, NamesakeError
 from konstat.objects.crd import resource_schema
 from konstat.objects.model import Status
 from konstat.objects.resource import Resource
 from konstat.objects.shape import Shape, shape_of_schema
 from konstat.objects.snapshot import Snapshot
 from konstat.readiness import Readiness, State, Turn, compute
-from konstat.services.events import Recorder, Regarding
+from konstat.services.events import EventType
 from konstat.services.metrics import Metrics
 from konstat.status import Component
 from konstat.status.condition import usable_message, usable_reason
@@ -32,6 +32,9 @@ from konstat.writing.apply import OnConflict, OnImmutable
 
 R = TypeVar("R", bound=Resource[Any, Any])
 C = TypeVar("C", bound=Resource[Any, Any])
+
+# Records an event about the resource: reason, message, type.
+Record = Callable[[str, str, EventType], None]
 
 
 class LiveContext(Context[R]):
@@ -46,7 +49,7 @@ class LiveContext(Context[R]):
         views: Views,
         client: Client,
         applier: Applier,
-        recorder: Recorder,
+        record: Record,
         metrics: Metrics,
         log: logging.LoggerAdapter[logging.Logger],
     ) -> None:
@@ -55,9 +58,28 @@ class LiveContext(Context[R]):
         self._kinds = kinds
         self._views = views
         self._applier = applier
-        self._recorder = recorder
+        self._record = record
         self._metrics = metrics
-        self._applied: set[tuple[str, str, str, str]] = set()
+        # What this attempt wants to be there, whether or not it could be applied.
+        self._wanted: set[tuple[str, str, str, str]] = set()
+        self._open = True
+
+    def close(self) -> None:
+        """The attempt has ended: what still runs of it changes nothing any more."""
+        self._open = False
+
+    def _require_open(self, *, alive: bool = False) -> None:
+        """Raise AttemptOver after the end; with ``alive`` also when a deletion came between (F46).
+
+        A cleanup, which began on a resource that is being deleted, may apply what it needs.
+        """
+        if not self._open:
+            raise AttemptOver(f"the attempt on {self.resource.ref} has ended: nothing is changed")
+        if not alive:
+            return
+        newest = self._views.by_uid(self.resource.kind, self.resource.uid)
+        if newest is None or (newest.deleting and not self.resource.deleting):
+            raise AttemptOver(f"{self.resource.ref} is being deleted: no child is applied any more")
 
     async def apply(
         self,
@@ -73,6 +95,7 @@ class LiveContext(Context[R]):
         name = str((content.get("metadata") or {}).get("name") or "")
         label = f"{kind.kind} {name}"
         try:
+            self._require_open(alive=True)
             applied = await self._apply(
                 content, cls, on_conflict=on_conflict, on_immutable=on_immutable
             )
@@ -94,13 +117,15 @@ class LiveContext(Context[R]):
         kind = cls.kind
         metadata = content.get("metadata") or {}
         namespace = str(metadata.get("namespace") or self.resource.namespace)
-        store = self._views.store(kind, namespace if kind.namespaced else "")
+        space = namespace if kind.namespaced else ""
+        self._wanted.add((kind.group, kind.kind, space, str(metadata.get("name") or "")))
+        store = self._views.store(kind, space)
         owner = Owner(
             kind=self.resource.kind,
             reference=self.resource.owner_reference(),
             namespace=self.resource.namespace,
         )
-        applied = await self._applier.apply(
+        return await self._applier.apply(
             content,
             kind=kind,
             owner=owner,
@@ -109,9 +134,6 @@ class LiveContext(Context[R]):
             on_conflict=on_conflict,
             on_immutable=on_immutable,
         )
-        child = applied.snapshot
-        self._applied.add((kind.group, kind.kind, child.namespace, child.name))
-        return applied
 
     def _class_of(self, manifest: Any) -> type[Resource[Any, Any]]:
         if not isinstance(manifest, Mapping):
@@ -162,6 +184,7 @@ class LiveContext(Context[R]):
         return True
 
     async def _delete(self, found: Snapshot) -> None:
+        self._require_open()
         if not found.deleting:
             store = self._views.store(found.kind, found.namespace)
             await delete_child(self.client, found, store, writer=self._views.writer)
@@ -173,7 +196,7 @@ class LiveContext(Context[R]):
             stores = self._views.stores(kind, self.resource.namespace or None)
             for child in (c for store in stores for c in store.by_owner(self.resource.uid)):
                 key = (kind.group, kind.kind, child.namespace, child.name)
-                if key in self._applied or child.controller_uid != self.resource.uid:
+                if key in self._wanted or child.controller_uid != self.resource.uid:
                     continue
                 if len(pruned) >= limits.PRUNED_PER_ATTEMPT:
                     break
@@ -203,15 +226,7 @@ class LiveContext(Context[R]):
     def event(
         self, reason: str, message: str, *, type: Literal["Normal", "Warning"] = "Normal"
     ) -> None:
-        regarding = Regarding(
-            api_version=self.resource.kind.api_version,
-            kind=self.resource.kind.kind,
-            name=self.resource.name,
-            namespace=self.resource.namespace,
-            uid=self.resource.uid,
-            resource_version=self.resource.metadata.resource_version,
-        )
-        self._recorder.record(regarding, usable_reason(reason), message, type=type)
+        self._record(usable_reason(reason), usable_message(message), type)
 
 
 @cache

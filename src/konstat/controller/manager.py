@@ -1,12 +1,14 @@
 """`Manager`: the root of an operator process; owns tasks, caches, workers, health and metrics.
 
-Start order: informers, then (once every declared kind was read, or is known to be unreadable)
-the workers. Stop order: no new attempts, the running ones end within a bound, then the rest.
+Start order: informers, then the workers of each controller, once every kind that it declares was
+read or is known to be unreadable. Stop order: no new attempts, the running ones end within a
+bound, then the rest.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +25,7 @@ from konstat.controller.triggers import Triggers
 from konstat.controller.views import Views
 from konstat.controller.watchdog import watch_loop
 from konstat.controller.worker import Worker
-from konstat.errors import ModelError
+from konstat.errors import KindUnavailable, ModelError
 from konstat.services import health
 from konstat.services.events import Recorder
 from konstat.services.metrics import Metrics
@@ -43,7 +45,8 @@ class Manager:
 
     ``namespaces`` restricts everything namespaced to those namespaces (empty: all of them), so
     that an operator with Roles instead of ClusterRoles can run.
-    Raises ModelError when two controllers claim one kind or one has no reconcile function.
+    Raises ModelError when two controllers claim one kind, one has no reconcile function, or a
+    namespace cannot be one. A manager runs once.
     """
 
     def __init__(
@@ -58,11 +61,12 @@ class Manager:
         self.metrics = Metrics()
         self.health_address: HealthAddress | None = None
         self._client = client
-        self._namespaces = tuple(namespaces)
+        self._namespaces = _checked(namespaces)
         self._wanted_address = health_address
-        self._workers: list[Worker] = []
-        self._needed: list[Informer] = []
-        self._started = False
+        self._triggers: list[Triggers] = []
+        self._recorders: list[Recorder] = []
+        self._starting = {controller.kind.resource for controller in controllers}
+        self._attempts: list[asyncio.Task[Any]] = []
         self._stopping = asyncio.Event()
         self._running = asyncio.Event()
 
@@ -75,19 +79,16 @@ class Manager:
         await self._running.wait()
 
     async def run(self) -> None:
-        """Keep the resources true until `stop`, or until something fails beyond repair."""
-        recorder = Recorder(
-            self._client,
-            controller=self.controllers[0].field_manager,
-            instance=socket.gethostname()[:128],
-        )
+        """Keep the resources true until `stop`, or until something fails beyond repair.
+
+        Raises ConfigError when the health address cannot be had.
+        """
         async with open_tasks() as services:
             services.start(watch_loop(self.metrics.blocked_seconds.inc), name="watchdog")
-            services.start(recorder.run(), name="events")
             informers = Informers(self._client, services)
-            triggers = [self._prepare(c, informers, recorder) for c in self.controllers]
+            self._triggers = [self._prepare(c, informers, services) for c in self.controllers]
             if self._wanted_address is None:
-                await self._work(services, triggers, recorder)
+                await self._work(services)
                 return
             async with health.serve(
                 self._wanted_address.host,
@@ -98,12 +99,16 @@ class Manager:
             ) as bound:
                 self.health_address = HealthAddress(*bound)
                 log.info("health and metrics on http://%s:%d", *bound)
-                await self._work(services, triggers, recorder)
+                await self._work(services)
 
     def _prepare(
-        self, controller: Controller[Any], informers: Informers, recorder: Recorder
+        self, controller: Controller[Any], informers: Informers, services: Tasks
     ) -> Triggers:
-        views = Views(informers, namespaces=self._namespaces, writer=controller.field_manager)
+        name = controller.field_manager
+        recorder = Recorder(self._client, controller=name, instance=socket.gethostname())
+        self._recorders.append(recorder)
+        services.start(recorder.run(), name=f"events of {controller!r}")
+        views = Views(informers, namespaces=self._namespaces, writer=name)
         worker = Worker(
             controller,
             client=self._client,
@@ -112,80 +117,77 @@ class Manager:
             metrics=self.metrics,
         )
         triggers = Triggers(worker, views)
-        self._needed.extend(triggers.open())
-        self._workers.append(worker)
-        kind = controller.kind.kind.lower()
+        triggers.open()
         self.metrics.watch(
-            f"konstat_queue_depth_{kind}",
+            "konstat_queue_depth",
             "Keys that wait for an attempt.",
             lambda: len(worker.queue),
+            resource=controller.kind.resource,
         )
         return triggers
 
-    async def _work(
-        self, services: Tasks, triggers: Sequence[Triggers], recorder: Recorder
-    ) -> None:
+    async def _work(self, services: Tasks) -> None:
         services.start(self._report_unavailable(), name="unavailable kinds")
-        await _first(self._wait_readable(), self._stopping.wait())
         async with open_tasks() as attempts:
-            running: list[asyncio.Task[Any]] = []
-            if not self._stopping.is_set():
-                running = self._start_workers(attempts)
-                for one, worker in zip(triggers, self._workers, strict=True):
-                    seconds = worker.controller.resync_seconds
-                    services.start(_resync(one, seconds), name=f"resync {worker.controller!r}")
-                    services.start(self._wake_late(one), name=f"late kinds {worker.controller!r}")
-                self._started = True
-                self._running.set()
-                log.info("running: %s", ", ".join(map(repr, self.controllers)))
+            starts = [
+                attempts.start(self._begin(one, attempts, services), name="start")
+                for one in self._triggers
+            ]
             await self._stopping.wait()
             log.info("stopping")
-            for worker in self._workers:
-                worker.queue.close()
-            if running:
-                _, late = await asyncio.wait(running, timeout=limits.STOP_GRACE_SECONDS)
-                if late:
-                    log.warning("%d attempts did not end in time and are cancelled", len(late))
+            for start in starts:
+                start.cancel()
+            for triggers in self._triggers:
+                triggers.worker.queue.close()
+            await self._end_attempts()
+        await self._flush_events()
+
+    async def _begin(self, triggers: Triggers, attempts: Tasks, services: Tasks) -> None:
+        """Start the workers of one controller once its kinds are read; no other waits for it."""
+        controller = triggers.worker.controller
+        await _wait_readable(triggers.informers)
+        for number in range(controller.concurrency):
+            work = triggers.worker.run()
+            self._attempts.append(attempts.start(work, name=f"{controller!r} {number}"))
+        services.start(_resync(triggers, controller.resync_seconds), name=f"resync {controller!r}")
+        for informer in triggers.others:
+            services.start(_follow(triggers, informer), name=f"follow {informer.kind.kind}")
+        self._starting.discard(controller.kind.resource)
+        log.info("running: %r", controller)
+        if not self._starting:
+            self._running.set()
+
+    async def _end_attempts(self) -> None:
+        """Let the attempts in hand end; leaving the block cancels those that do not."""
+        if not self._attempts:
+            return
+        _, late = await asyncio.wait(self._attempts, timeout=limits.STOP_GRACE_SECONDS)
+        if late:
+            log.warning("%d attempts did not end in time and are cancelled", len(late))
+
+    async def _flush_events(self) -> None:
         try:
             async with asyncio.timeout(limits.EVENT_FLUSH_SECONDS):
-                await recorder.flush()
+                for recorder in self._recorders:
+                    await recorder.flush()
         except TimeoutError:
-            log.warning("%d events were not recorded", recorder.statistics().waiting)
-
-    def _start_workers(self, attempts: Tasks) -> list[asyncio.Task[Any]]:
-        return [
-            attempts.start(worker.run(), name=f"{worker.controller!r} {number}")
-            for worker in self._workers
-            for number in range(worker.controller.concurrency)
-        ]
-
-    async def _wait_readable(self) -> None:
-        """Wait until each needed kind was read, or is known to be forbidden or not installed."""
-        for informer in self._needed:
-            while informer.state == "unsynced":
-                await informer.wait_changed()
-
-    async def _wake_late(self, triggers: Triggers) -> None:
-        """Attempt everything anew when a kind that could not be read becomes readable."""
-        late = [informer for informer in self._needed if informer.state != "synced"]
-        async with open_tasks() as tasks:
-            waits = [tasks.start(_synced(i), name=f"wait for {i.kind.kind}") for i in late]
-            for done in asyncio.as_completed(waits):
-                await done
-                triggers.add_all(fresh=True)
+            waiting = sum(recorder.statistics().waiting for recorder in self._recorders)
+            log.warning("%d events were not recorded", waiting)
 
     async def _report_unavailable(self) -> None:
         """Say, and say again when it changes, which kinds cannot be read."""
-        told: dict[str, str] = {}
+        required = {informer for one in self._triggers for informer in one.required}
+        informers = list(dict.fromkeys(i for one in self._triggers for i in one.informers))
+        told: dict[Informer, str] = {}
         while True:
-            for informer in self._needed:
-                key = str(informer.kind)
+            for informer in informers:
                 problem = informer.problem if informer.state != "synced" else ""
-                if problem and told.get(key) != problem:
-                    log.warning("%s: %s", informer.kind.resource, problem)
-                elif told.get(key) and not problem:
-                    log.info("%s can be read again", informer.kind.resource)
-                told[key] = problem
+                if problem and told.get(informer) != problem:
+                    level = logging.WARNING if informer in required else logging.INFO
+                    log.log(level, "%s: %s", _name_of(informer), problem)
+                elif told.get(informer) and not problem:
+                    log.info("%s can be read again", _name_of(informer))
+                told[informer] = problem
             await clock.sleep(limits.LOOP_WATCH_SECONDS * 4)
 
     # --- health -------------------------------------------------------------------------------
@@ -195,12 +197,13 @@ class Manager:
 
     def _ready(self) -> Mapping[str, str]:
         problems = {
-            informer.kind.resource: informer.problem or informer.state
-            for informer in self._needed
+            _name_of(informer): informer.problem or informer.state
+            for one in self._triggers
+            for informer in one.required
             if informer.state != "synced"
         }
-        if not self._started:
-            problems["manager"] = "starting"
+        if self._starting:
+            problems["manager"] = f"starting: {', '.join(sorted(self._starting))}"
         if self._stopping.is_set():
             problems["manager"] = "stopping"
         return problems
@@ -217,19 +220,53 @@ def _require_distinct(controllers: Iterable[Controller[Any]]) -> None:
         raise ModelError("a manager needs at least one Controller")
 
 
-async def _synced(informer: Informer) -> None:
-    while informer.state != "synced":
+def _checked(namespaces: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(namespaces, str):
+        raise ModelError(f"namespaces is {namespaces!r}: give a list of names")
+    if not all(namespaces):
+        raise ModelError("namespaces contains an empty name: leave namespaces out for all of them")
+    return tuple(dict.fromkeys(namespaces))
+
+
+def _name_of(informer: Informer) -> str:
+    place = f" in {informer.namespace}" if informer.namespace else ""
+    return f"{informer.kind.resource}{place}"
+
+
+async def _wait_readable(informers: Iterable[Informer]) -> None:
+    """Wait until each kind was read or is known to be forbidden or not installed.
+
+    One whose list only fails is waited for in vain; attempts then begin without it, and reading
+    it raises KindUnsynced (L3, F54). A list that merely takes long is waited for.
+    """
+    deadline = clock.monotonic() + limits.FIRST_LIST_SECONDS
+    for informer in informers:
+        while informer.state == "unsynced":
+            with contextlib.suppress(KindUnavailable):  # then its state says so
+                await informer.wait_synced(1.0)
+            failing = informer.state == "unsynced" and informer.statistics().watcher.errors
+            if failing and clock.monotonic() > deadline:
+                log.warning("%s: starting without it: %s", _name_of(informer), informer.problem)
+                break
+
+
+async def _follow(triggers: Triggers, informer: Informer) -> None:
+    """Attempt everything anew when a kind becomes readable, and when it stays unreadable (H3)."""
+    readable = informer.state == "synced"
+    while True:
         await informer.wait_changed()
+        if informer.state == "synced":
+            if not readable:
+                triggers.add_all(fresh=True)
+            readable = True
+        elif readable:
+            # A server that starts refuses for a moment what it allows: that is no news (F29).
+            await clock.sleep(limits.UNREADABLE_SECONDS)
+            readable = informer.state == "synced"
+            triggers.add_all(fresh=readable)
 
 
 async def _resync(triggers: Triggers, seconds: float) -> None:
     while True:
         await clock.sleep(seconds)
         triggers.add_all(fresh=False)
-
-
-async def _first(*waits: Any) -> None:
-    """Return when the first of the waits is over; the others are cancelled."""
-    async with open_tasks() as tasks:
-        running = [tasks.start(wait, name="first") for wait in waits]
-        await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)

@@ -21,52 +21,70 @@ log = logging.getLogger("konstat.controller")
 
 
 class Triggers:
-    """Subscribes one worker's queue to everything that its controller declares."""
+    """Subscribes one worker's queue to everything that its controller declares.
+
+    After `open`, ``informers`` are all of them, ``required`` those without which the controller
+    cannot do its work, and ``others`` all but those of the resource itself.
+    """
 
     def __init__(self, worker: Worker, views: Views) -> None:
-        self._worker = worker
+        self.worker = worker
         self._views = views
         self._controller: Controller[Resource[object, object]] = worker.controller  # pyright: ignore[reportInvalidTypeArguments]
+        self._children: set[tuple[str, str]] = set()
+        self.required: list[Informer] = []
+        self.informers: list[Informer] = []
+        self.others: list[Informer] = []
 
-    def open(self) -> list[Informer]:
-        """Start the informers and subscribe; returns those that attempts must wait for."""
+    def open(self) -> None:
+        """Start the informers and subscribe."""
         controller, views = self._controller, self._views
-        needed = list(views.open(controller.kind))
-        for informer in needed:
+        for informer in views.open(controller.kind):
             informer.subscribe(self._on_resource, writer=views.writer)
+            self._note(informer, required=True)
+        own = tuple(self.informers)
         for owned in controller.owns:
-            needed.extend(self._open_owned(owned))
+            self._open_child(owned, required=True)
         for owned in controller.optional:
-            self._open_owned(owned)
+            self._open_child(owned, required=False)
+        # What explains why a child is not ready is worth having, no more.
+        for owned in (*controller.owns, *controller.optional):
+            for cause in CAUSES.get((owned.kind.group, owned.kind.kind), ()):
+                self._open_child(cause, required=False)
         for watch in controller.watches:
             for informer in views.open(watch.kind.kind):
                 informer.subscribe(_Mapping(self, watch).on_change, writer=views.writer)
-                needed.append(informer)
-        return needed
+                self._note(informer, required=True)
+        self.others = [informer for informer in self.informers if informer not in own]
 
-    def _open_owned(self, owned: type[Resource[object, object]]) -> list[Informer]:  # pyright: ignore[reportInvalidTypeArguments]
-        informers: list[Informer] = []
-        for cls in (owned, *CAUSES.get((owned.kind.group, owned.kind.kind), ())):
-            if self._views.is_open(cls.kind):
-                continue
-            for informer in self._views.open(cls.kind):
-                informer.subscribe(self._on_child, writer=self._views.writer)
-                informers.append(informer)
-        return informers
+    def _open_child(self, owned: type[Resource[object, object]], *, required: bool) -> None:  # pyright: ignore[reportInvalidTypeArguments]
+        key = (owned.kind.group, owned.kind.kind)
+        if key in self._children:
+            return
+        self._children.add(key)
+        for informer in self._views.open(owned.kind):
+            informer.subscribe(self._on_child, writer=self._views.writer)
+            self._note(informer, required=required)
+
+    def _note(self, informer: Informer, *, required: bool) -> None:
+        if informer not in self.informers:
+            self.informers.append(informer)
+        if required and informer not in self.required:
+            self.required.append(informer)
 
     def _on_resource(self, change: Change) -> None:
         if change.new is None:
             if change.old is not None:
-                self._worker.forget(change.old.uid)
+                self.worker.gone(change.old)
             return
-        self._worker.queue.add(change.new.uid)
+        self.worker.queue.add(change.new.uid)
 
     def _on_child(self, change: Change) -> None:
         for snapshot in (change.old, change.new):
             if snapshot is not None and snapshot.controller_uid:
                 uid = self._views.resource_uid(self._controller.kind, snapshot)
                 if uid:
-                    self._worker.queue.add(uid)
+                    self.worker.queue.add(uid)
 
     def add_named(self, found: Iterable[Found], namespace: str) -> None:
         """Add the resources that a watch's map function names."""
@@ -75,13 +93,13 @@ class Triggers:
             for informer in self._views.open(self._controller.kind):
                 snapshot = informer.store.get(space, name)
                 if snapshot is not None:
-                    self._worker.queue.add(snapshot.uid)
+                    self.worker.queue.add(snapshot.uid)
 
     def add_all(self, *, fresh: bool) -> None:
         """Add every resource: the slow resync, or a kind that became readable."""
         for informer in self._views.open(self._controller.kind):
             for snapshot in informer.store.list():
-                self._worker.queue.add(snapshot.uid, fresh=fresh)
+                self.worker.queue.add(snapshot.uid, fresh=fresh)
 
 
 class _Mapping:
@@ -94,13 +112,16 @@ class _Mapping:
     def on_change(self, change: Change) -> None:
         for snapshot in (change.old, change.new):
             if snapshot is not None:
-                self._triggers.add_named(self._names(snapshot), snapshot.namespace)
+                self._follow(snapshot)
 
-    def _names(self, snapshot: Snapshot) -> list[Found]:
+    def _follow(self, snapshot: Snapshot) -> None:
         try:
-            return list(self._watch.map(self._watch.kind.from_json(snapshot.data)))
+            found = self._watch.map(self._watch.kind.from_json(snapshot.data))
+            if isinstance(found, str):
+                raise TypeError(f"it returned {found!r}: return a list of names")
+            self._triggers.add_named(found, snapshot.namespace)
         except Exception:
             # The author's mistake must not stop the watch of everything else; it is reported
             # with its traceback each time.
-            log.exception("the map function of Watch(%s) failed", self._watch.kind.__name__)
-            return []
+            kind = self._watch.kind.__name__
+            log.exception("the map function of Watch(%s) failed for %s", kind, snapshot.ref)

@@ -6,27 +6,45 @@ state, its own writes included. After it: `konstat.writing.StatusWriter` and the
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from konstat.base import clock, limits
 from konstat.base.backoff import Backoff
-from konstat.base.tasks import Tasks, open_tasks
+from konstat.base.tasks import open_tasks
 from konstat.client import Client
-from konstat.controller.attempt import Ended, refused_spec, run_attempt
+from konstat.controller.attempt import (
+    AttemptFunction,
+    Ended,
+    refused_spec,
+    run_attempt,
+    still_running,
+)
 from konstat.controller.controller import Controller
 from konstat.controller.live_context import LiveContext
+from konstat.controller.memory import Memories
+from konstat.controller.reset import Reset
 from konstat.controller.views import Views
-from konstat.errors import APIError, KonstatError, QueueClosed, SpecInvalid, StatusInvalid
+from konstat.errors import (
+    APIError,
+    KonstatError,
+    ModelError,
+    QueueClosed,
+    SpecInvalid,
+    StatusInvalid,
+    TransportError,
+)
+from konstat.objects.meta import Ref
 from konstat.objects.model import Status
 from konstat.objects.resource import Resource, stored_status
 from konstat.objects.snapshot import Snapshot
 from konstat.queue import WorkQueue
 from konstat.readiness import Turn
-from konstat.services.events import Recorder
+from konstat.services.events import Recorder, Regarding
 from konstat.services.metrics import Metrics
 from konstat.status import (
     Ending,
@@ -47,14 +65,10 @@ _STATUS_RETRY = Backoff(
     maximum_seconds=limits.STATUS_RETRY_MAXIMUM_SECONDS,
 )
 
-
-class _Memory(msgspec.Struct):
-    """What is remembered of one resource between attempts; dropped when it is gone."""
-
-    waiting_reason: str = ""
-    waiting_since: float = 0.0
-    failed_writes: int = 0
-    ready: str = ""
+_LEAK = (
+    "its finalizer {} was removed before its cleanup was confirmed here: what the cleanup releases"
+    " may be left behind"
+)
 
 
 class Worker:
@@ -71,21 +85,22 @@ class Worker:
     ) -> None:
         self.controller = controller
         self.queue = WorkQueue()
+        self.memories = Memories(metrics, controller.kind.kind)
         self._client = client
         self._views = views
         self._recorder = recorder
         self._metrics = metrics
         self._applier = Applier(client, field_manager=controller.field_manager)
         self._finalizer = Finalizer(
-            client, controller.finalizer, field_manager=controller.field_manager
+            client,
+            controller.finalizer,
+            field_manager=controller.field_manager,
+            overlay=views,
         )
-        self._writer = StatusWriter(
-            client, field_manager=controller.field_manager, on_written=views.put_own
-        )
+        self._writer = StatusWriter(client, field_manager=controller.field_manager, overlay=views)
         self._kinds: Mapping[tuple[str, str], type[Resource[Any, Any]]] = {
             (cls.kind.group, cls.kind.kind): cls for cls in (*controller.owns, *controller.optional)
         }
-        self._memories: dict[str, _Memory] = {}
 
     async def run(self) -> None:
         """Attempt keys until the queue is closed; then return after the attempt in hand."""
@@ -99,17 +114,18 @@ class Worker:
             finally:
                 self.queue.done(uid)
 
-    def forget(self, uid: str) -> None:
-        """The resource is gone."""
-        self.queue.drop(uid)
-        memory = self._memories.pop(uid, None)
-        if memory is not None and memory.ready:
-            self._metrics.resources.labels(self.controller.kind.kind, memory.ready).dec()
+    def gone(self, last: Snapshot) -> None:
+        """The resource is gone; ``last`` is its last state."""
+        self.queue.drop(last.uid)
+        memory = self.memories.forget(last.uid)
+        leaked = memory.marked or self._finalizer.is_on(last)
+        if self.controller.cleanup_function and leaked and not memory.cleaned:
+            self._tell_leak(last)
 
     async def _attempt(self, uid: str) -> None:
         snapshot = self._views.by_uid(self.controller.kind, uid)
         if snapshot is None:
-            self.forget(uid)
+            self.queue.drop(uid)
             return
         kind = self.controller.kind.kind
         begun = clock.monotonic()
@@ -123,48 +139,95 @@ class Worker:
             # comes back on a back-off of its own, so that conflicts do not slow attempts down.
             self._metrics.status_errors.labels(kind).inc()
             self._retry_write(snapshot, error)
+        except Exception:
+            # One resource that konstat makes a mistake about must not end the others (L3).
+            log.exception("%s: konstat made a mistake: please report it", snapshot.ref)
+            self._metrics.internal_errors.labels(kind).inc()
+            self.queue.retry(uid)
         finally:
             self._metrics.attempt_seconds.labels(kind).observe(clock.monotonic() - begun)
+            if self._views.by_uid(self.controller.kind, uid) is None:
+                self.memories.forget(uid)  # it went while it was attempted
 
     def _retry_write(self, snapshot: Snapshot, error: KonstatError) -> None:
-        memory = self._memory(snapshot.uid)
+        memory = self.memories[snapshot.uid]
         delay = _STATUS_RETRY.delay_seconds(memory.failed_writes)
         memory.failed_writes += 1
         if isinstance(error, APIError) and error.retry_after_seconds:
             delay = max(delay, error.retry_after_seconds)
         log.warning("%s: %s; trying again in %.1f s", snapshot.ref, error, delay)
+        if not isinstance(error, TransportError):
+            # What the status cannot say must be said elsewhere (F62, H7).
+            self._record(snapshot, "WriteFailed", str(error), "Warning")
         self.queue.add_after(snapshot.uid, delay)
+
+    def _record(
+        self, snapshot: Snapshot, reason: str, message: str, type: Literal["Normal", "Warning"]
+    ) -> None:
+        regarding = Regarding(
+            api_version=snapshot.kind.api_version,
+            kind=snapshot.kind.kind,
+            name=snapshot.name,
+            namespace=snapshot.namespace,
+            uid=snapshot.uid,
+            resource_version=snapshot.resource_version,
+        )
+        self._recorder.record(regarding, reason, message, type=type)
 
     # --- reconcile ----------------------------------------------------------------------------
 
     async def _reconcile(self, snapshot: Snapshot) -> None:
-        if self.controller.cleanup_function is not None and not self._finalizer.is_on(snapshot):
-            marked = await self._finalizer.add(snapshot)
-            if marked is None:
-                return  # gone or being deleted: its event wakes us
-            self._views.put_own(marked)
-            snapshot = marked
-        resource = self.controller.resource.from_json(snapshot.data)
-        context = self._context(resource, snapshot)
+        if self.controller.cleanup_function is not None:
+            if not self._finalizer.is_on(snapshot):
+                marked = await self._finalizer.add(snapshot)
+                if marked is None:
+                    return  # gone or being deleted: its event wakes us
+                self._views.put_own(marked)
+                snapshot = marked
+            self.memories[snapshot.uid].marked = True
+        context = self._context(snapshot)
         try:
-            resource.spec  # noqa: B018 - decoded here, so that a bad spec is settled, not raised
+            context.resource.spec  # noqa: B018 - so that a bad spec is settled, not raised
         except SpecInvalid as error:
             await self._finish(snapshot, context, refused_spec(error))
-            return
-        function = self.controller.require_complete()
-        async with open_tasks() as tasks:
-            reset = _Reset(self, snapshot)
-            reset.begin(tasks)
-            ended = await run_attempt(
-                function,
-                resource,
-                context,
-                timeout_seconds=self.controller.attempt_timeout_seconds,
-            )
-            await reset.end()
-        await self._finish(snapshot, context, ended)
+        except ModelError as error:
+            await self._finish(snapshot, context, Ended(outcome=Outcome.of(error), error=error))
+        else:
+            ended = await self._run(self.controller.require_complete(), snapshot, context)
+            await self._finish(snapshot, context, ended)
 
-    def _context(self, resource: Resource[Any, Any], snapshot: Snapshot) -> LiveContext[Any]:
+    async def _run(
+        self, function: AttemptFunction, snapshot: Snapshot, context: LiveContext[Any]
+    ) -> Ended:
+        """Call the author's function, with an early status when it takes its time (promise 1)."""
+        memory = self.memories[snapshot.uid]
+        if memory.lingering is not None and not memory.lingering.done():
+            return still_running(memory.lingering)
+        reset = Reset(snapshot, functools.partial(self._write_reset, snapshot))
+        async with open_tasks() as tasks:
+            reset.begin(tasks)
+            try:
+                ended = await run_attempt(
+                    function,
+                    context.resource,
+                    context,
+                    timeout_seconds=self.controller.attempt_timeout_seconds,
+                )
+            finally:
+                context.close()
+            await reset.end()
+        memory.lingering = ended.lingering
+        if ended.lingering is not None:
+            ended.lingering.add_done_callback(lambda _: self.queue.add(snapshot.uid))
+        return ended
+
+    async def _write_reset(self, snapshot: Snapshot) -> None:
+        newest = self._views.by_uid(self.controller.kind, snapshot.uid) or snapshot
+        settlement = started(snapshot.generation, deleting=snapshot.deleting)
+        await self._writer.write(newest, settlement)
+
+    def _context(self, snapshot: Snapshot) -> LiveContext[Any]:
+        resource = self.controller.resource.from_json(snapshot.data)
         status_type = self.controller.resource.status_type
         assert issubclass(status_type, Status)
         return LiveContext(
@@ -174,79 +237,19 @@ class Worker:
             views=self._views,
             client=self._client,
             applier=self._applier,
-            recorder=self._recorder,
+            record=functools.partial(self._record, snapshot),
             metrics=self._metrics,
             log=_ResourceLog(log, {"resource": str(snapshot.ref)}),
         )
 
     async def _finish(self, snapshot: Snapshot, context: LiveContext[Any], ended: Ended) -> None:
         """Settle, write, tell and schedule."""
-        ended = self._with_deadline(snapshot.uid, ended)
-        self._tell_error(snapshot, ended)
-        settlement, ended = self._settle(snapshot, context, ended)
+        ended = self.memories[snapshot.uid].with_deadline(ended)
+        _tell_error(snapshot.ref, ended)
+        settlement, ended = _settled(snapshot, context, ended)
         await self._write(snapshot, context, settlement)
         self._metrics.attempts.labels(self.controller.kind.kind, ended.outcome.ending.value).inc()
         self._schedule(snapshot.uid, ended, settlement)
-
-    def _settle(
-        self, snapshot: Snapshot, context: LiveContext[Any], ended: Ended
-    ) -> tuple[Settlement, Ended]:
-        generation = snapshot.generation
-        findings: tuple[Finding, ...] = context.findings
-        try:
-            settled = settle(
-                context.status, ended.outcome, generation=generation, findings=findings
-            )
-        except StatusInvalid as error:
-            log.error("%s: %s", snapshot.ref, error)
-            outcome = Outcome(
-                ending=Ending.ERROR, reason="StatusInvalid", message=str(error), turn=Turn.OWNER
-            )
-            reduced = refused(generation, reason="StatusInvalid", message=str(error))
-            return reduced, msgspec.structs.replace(ended, outcome=outcome)
-        return settled, ended
-
-    def _with_deadline(self, uid: str, ended: Ended) -> Ended:
-        """Turn a wait that lasts too long into DeadlineExceeded."""
-        memory = self._memory(uid)
-        outcome = ended.outcome
-        if outcome.ending is not Ending.WAITING:
-            memory.waiting_reason = ""
-            return ended
-        present = clock.monotonic()
-        if memory.waiting_reason != outcome.reason:
-            memory.waiting_reason, memory.waiting_since = outcome.reason, present
-        limit = ended.wait_timeout_seconds
-        if limit is None or present - memory.waiting_since < limit:
-            return ended
-        overdue = Outcome(
-            ending=Ending.OVERDUE,
-            reason="DeadlineExceeded",
-            message=f"{outcome.reason} for more than {limit:.0f} s: {outcome.message}",
-            turn=outcome.turn if outcome.turn is not Turn.NOBODY else Turn.OWNER,
-        )
-        return msgspec.structs.replace(ended, outcome=overdue)
-
-    def _tell_error(self, snapshot: Snapshot, ended: Ended) -> None:
-        outcome = ended.outcome
-        if outcome.ending is Ending.ERROR:
-            # konstat's own errors explain themselves; a traceback helps with the author's.
-            own = isinstance(ended.error, KonstatError) or ended.error is None
-            log.error(
-                "%s: the attempt failed: %s: %s",
-                snapshot.ref,
-                outcome.reason,
-                outcome.message,
-                exc_info=None if own else ended.error,
-            )
-        elif outcome.ending is not Ending.OBSERVED:
-            log.info(
-                "%s: %s: %s: %s",
-                snapshot.ref,
-                outcome.ending.value,
-                outcome.reason,
-                outcome.message,
-            )
 
     async def _write(
         self, snapshot: Snapshot, context: LiveContext[Any], settlement: Settlement
@@ -255,8 +258,7 @@ class Worker:
         newest = self._views.by_uid(self.controller.kind, snapshot.uid) or snapshot
         before = newest.content.get("status") or {}
         result = await self._writer.write(newest, settlement)
-        memory = self._memory(snapshot.uid)
-        memory.failed_writes = 0
+        self.memories[snapshot.uid].failed_writes = 0
         self._metrics.status_writes.labels(self.controller.kind.kind, result.written.value).inc()
         if result.problem:
             log.error("%s: %s", snapshot.ref, result.problem)
@@ -264,16 +266,7 @@ class Worker:
             log.info("%s: another instance has settled a newer generation", snapshot.ref)
         if result.written in (Written.WRITTEN, Written.REDUCED):
             _announce(context, before, settlement)
-        self._count(memory, settlement)
-
-    def _count(self, memory: _Memory, settlement: Settlement) -> None:
-        ready = settlement.ready.status
-        if memory.ready != ready:
-            gauge = self._metrics.resources
-            if memory.ready:
-                gauge.labels(self.controller.kind.kind, memory.ready).dec()
-            gauge.labels(self.controller.kind.kind, ready).inc()
-            memory.ready = ready
+        self.memories.count(snapshot.uid, settlement.ready.status)
 
     def _schedule(self, uid: str, ended: Ended, settlement: Settlement) -> None:
         ending = ended.outcome.ending
@@ -288,41 +281,42 @@ class Worker:
                 self.queue.add_after(uid, max(seconds, limits.RECHECK_LEAST_SECONDS))
         else:
             self.queue.retry(uid)
-
-    def _memory(self, uid: str) -> _Memory:
-        return self._memories.setdefault(uid, _Memory())
-
-    async def write_reset(self, snapshot: Snapshot) -> None:
-        """Promise 1: say that a new generation is being worked on."""
-        newest = self._views.by_uid(self.controller.kind, snapshot.uid) or snapshot
-        await self._writer.write(newest, started(snapshot.generation))
+            limit = ended.wait_timeout_seconds
+            if ending is Ending.WAITING and limit is not None:
+                # The back-off may be long; a deadline is told when it passes.
+                self.queue.add_after(uid, self.memories[uid].seconds_left(limit))
 
     # --- deletion -----------------------------------------------------------------------------
 
     async def _clean_up(self, snapshot: Snapshot) -> None:
+        memory = self.memories[snapshot.uid]
+        function = self.controller.cleanup_function
         if not self._finalizer.is_on(snapshot):
+            if function is not None and memory.marked and not memory.cleaned:
+                memory.cleaned = True  # told once
+                self._tell_leak(snapshot)
             await self._show_blockers(snapshot)
             return
-        function = self.controller.cleanup_function
+        memory.marked = True
         if function is not None:
-            resource = self.controller.resource.from_json(snapshot.data)
-            context = self._context(resource, snapshot)
-            ended = await run_attempt(
-                function,
-                resource,
-                context,
-                timeout_seconds=self.controller.attempt_timeout_seconds,
-            )
+            context = self._context(snapshot)
+            ended = await self._run(function, snapshot, context)
             if ended.outcome.ending is not Ending.OBSERVED or ended.requeue_seconds is not None:
                 await self._finish(snapshot, context, _still_deleting(ended))
                 return
             self._metrics.attempts.labels(self.controller.kind.kind, "cleaned").inc()
+        memory.cleaned = True
         newest = self._views.by_uid(self.controller.kind, snapshot.uid) or snapshot
         left = await self._finalizer.remove(newest)
         self.queue.forget(snapshot.uid)
         if left is not None and finalizers_of(left):
-            self._views.put_own(left)
             await self._show_blockers(left)
+
+    def _tell_leak(self, snapshot: Snapshot) -> None:
+        """Somebody else removed our finalizer (F50)."""
+        text = _LEAK.format(self.controller.finalizer)
+        log.warning("%s: %s", snapshot.ref, text)
+        self._record(snapshot, "CleanupSkipped", text, "Warning")
 
     async def _show_blockers(self, snapshot: Snapshot) -> None:
         """Deletion waits for others: say for whom (promise 11)."""
@@ -338,44 +332,9 @@ class Worker:
             message=f"deletion waits for finalizers {shown}{more}",
             turn=Turn.NOBODY,
         )
-        resource = self.controller.resource.from_json(snapshot.data)
-        context = self._context(resource, snapshot)
+        context = self._context(snapshot)
         settlement = settle(context.status, outcome, generation=snapshot.generation)
         await self._write(snapshot, context, settlement)
-
-
-class _Reset:
-    """The early status write for a slow first reaction to a new generation."""
-
-    def __init__(self, worker: Worker, snapshot: Snapshot) -> None:
-        self._worker = worker
-        self._snapshot = snapshot
-        self._task: Any = None
-        self._writing = False
-
-    def begin(self, tasks: Tasks) -> None:
-        """Start the timer if this generation has not been settled before."""
-        status = self._snapshot.content.get("status") or {}
-        if status.get("observedGeneration") != self._snapshot.generation:
-            self._task = tasks.start(self._run(), name=f"reset {self._snapshot.ref}")
-
-    async def end(self) -> None:
-        """The attempt has ended: drop the timer, or let a write in flight land."""
-        if self._task is None:
-            return
-        if not self._writing:
-            self._task.cancel()
-            return
-        await self._task
-
-    async def _run(self) -> None:
-        await clock.sleep(limits.RESET_AFTER_SECONDS)
-        self._writing = True
-        try:
-            await self._worker.write_reset(self._snapshot)
-        except KonstatError as error:
-            # The attempt's own write follows and reports; this one was only the early notice.
-            log.warning("%s: the early status was not written: %s", self._snapshot.ref, error)
 
 
 class _ResourceLog(logging.LoggerAdapter[logging.Logger]):
@@ -384,6 +343,24 @@ class _ResourceLog(logging.LoggerAdapter[logging.Logger]):
     def process(self, msg: Any, kwargs: Any) -> tuple[Any, Any]:
         extra = self.extra or {}
         return f"{extra.get('resource')}: {msg}", kwargs
+
+
+def _settled(
+    snapshot: Snapshot, context: LiveContext[Any], ended: Ended
+) -> tuple[Settlement, Ended]:
+    generation = snapshot.generation
+    findings: tuple[Finding, ...] = context.findings
+    try:
+        return settle(
+            context.status, ended.outcome, generation=generation, findings=findings
+        ), ended
+    except StatusInvalid as error:
+        log.error("%s: %s", snapshot.ref, error)
+        outcome = Outcome(
+            ending=Ending.ERROR, reason="StatusInvalid", message=str(error), turn=Turn.OWNER
+        )
+        reduced = refused(generation, reason="StatusInvalid", message=str(error))
+        return reduced, msgspec.structs.replace(ended, outcome=outcome)
 
 
 def _still_deleting(ended: Ended) -> Ended:
@@ -397,6 +374,18 @@ def _still_deleting(ended: Ended) -> Ended:
             turn=Turn.NOBODY,
         )
     return msgspec.structs.replace(ended, outcome=outcome)
+
+
+def _tell_error(ref: Ref, ended: Ended) -> None:
+    outcome = ended.outcome
+    if outcome.ending is Ending.ERROR:
+        # konstat's own errors explain themselves; a traceback helps with the author's.
+        own = isinstance(ended.error, KonstatError) or ended.error is None
+        trace = None if own else ended.error
+        text = "%s: the attempt failed: %s: %s"
+        log.error(text, ref, outcome.reason, outcome.message, exc_info=trace)
+    elif outcome.ending is not Ending.OBSERVED:
+        log.info("%s: %s: %s: %s", ref, outcome.ending.value, outcome.reason, outcome.message)
 
 
 def _announce(context: LiveContext[Any], before: Mapping[str, Any], settlement: Settlement) -> None:

@@ -40,6 +40,12 @@ class Metrics:
             ["kind"],
             registry=self.registry,
         )
+        self.internal_errors = Counter(
+            "konstat_internal_errors",
+            "Attempts that a mistake of konstat itself has ended.",
+            ["kind"],
+            registry=self.registry,
+        )
         self.applies = Counter(
             "konstat_applies",
             "Children by what an apply did to them.",

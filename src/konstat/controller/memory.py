@@ -1,0 +1,95 @@
+"""What a worker remembers of each resource between attempts; dropped when the resource is gone.
+
+Nothing here decides what is true: it is about waits, back-offs, counts and what was told already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from konstat.base import clock
+from konstat.controller.attempt import Ended
+from konstat.readiness import Turn
+from konstat.services.metrics import Metrics
+from konstat.status import Ending, Outcome
+
+
+class Memory(msgspec.Struct):
+    """Of one resource.
+
+    ``marked``: our finalizer was seen on it; ``cleaned``: its cleanup was confirmed, or that it
+    was not has been told; ``lingering``: an attempt that ignores its cancellation.
+    """
+
+    waiting_reason: str = ""
+    waiting_since: float = 0.0
+    failed_writes: int = 0
+    ready: str = ""
+    marked: bool = False
+    cleaned: bool = False
+    lingering: asyncio.Task[Any] | None = None
+
+    def with_deadline(self, ended: Ended) -> Ended:
+        """Turn a wait that lasts too long into DeadlineExceeded."""
+        outcome = ended.outcome
+        if outcome.ending is not Ending.WAITING:
+            self.waiting_reason = ""
+            return ended
+        if self.waiting_reason != outcome.reason:
+            self.waiting_reason, self.waiting_since = outcome.reason, clock.monotonic()
+        limit = ended.wait_timeout_seconds
+        if limit is None or self.seconds_left(limit) > 0:
+            return ended
+        overdue = Outcome(
+            ending=Ending.OVERDUE,
+            reason="DeadlineExceeded",
+            message=f"{outcome.reason} for more than {limit:g} s: {outcome.message}",
+            turn=outcome.turn if outcome.turn is not Turn.NOBODY else Turn.OWNER,
+        )
+        return msgspec.structs.replace(ended, outcome=overdue)
+
+    def seconds_left(self, limit: float) -> float:
+        """Until the wait is overdue."""
+        return self.waiting_since + limit - clock.monotonic()
+
+
+class Memories:
+    """Of all resources of one kind, by uid; counts them by their Ready condition."""
+
+    def __init__(self, metrics: Metrics, label: str) -> None:
+        self._gauge = metrics.resources
+        self._label = label
+        self._memories: dict[str, Memory] = {}
+
+    def __getitem__(self, uid: str) -> Memory:
+        return self._memories.setdefault(uid, Memory())
+
+    def __len__(self) -> int:
+        return len(self._memories)
+
+    def forget(self, uid: str) -> Memory:
+        """The resource is gone; what was known of it."""
+        memory = self._memories.pop(uid, Memory())
+        if memory.ready:
+            self._gauge.labels(self._label, memory.ready).dec()
+        return memory
+
+    def count(self, uid: str, ready: str) -> None:
+        """The resource's Ready condition has this status now."""
+        memory = self[uid]
+        if memory.ready == ready:
+            return
+        if memory.ready:
+            self._gauge.labels(self._label, memory.ready).dec()
+        self._gauge.labels(self._label, ready).inc()
+        memory.ready = ready
+
+    def lingering(self) -> Iterator[asyncio.Task[Any]]:
+        """The attempts that ignore their cancellation and still run."""
+        for memory in self._memories.values():
+            if memory.lingering is not None and not memory.lingering.done():
+                yield memory.lingering
