@@ -145,6 +145,25 @@ KUBELET_RECHECK_SECONDS: Final = 2.0  # for ConfigMaps and Secrets that were not
 IMAGE_REFERENCE_CHARACTERS: Final = 1024
 IMAGE_NAME_CHARACTERS: Final = 255  # host and path; longer is refused by runtimes
 
+# --- actors of the control plane ------------------------------------------------------------
+ACTOR_WORKERS: Final = 4  # attempts at once of each actor
+ACTOR_RETRY_FIRST_SECONDS: Final = 0.01  # as the queues of kube-controller-manager
+ACTOR_RETRY_MAXIMUM_SECONDS: Final = 60.0
+ACTOR_BURST_OBJECTS: Final = 500  # created or deleted in one attempt
+ACTOR_PARALLEL_WRITES: Final = 16  # of one batch
+ACTOR_OWNER_REREADS: Final = 3  # of a live owner before an object is called an orphan
+ACTOR_KINDS: Final = 1000  # that the garbage collector and the namespace actor follow
+ACTOR_DISCOVERY_SECONDS: Final = 30.0  # between two looks at what kinds there are, if nothing told
+ACTOR_NAMESPACE_CHECK_SECONDS: Final = 1.0  # between two looks at what a namespace still holds
+ACTOR_NAMESPACE_DELAY_SECONDS: Final = 0.2  # after the last change, for creations under way
+SCHEDULER_RETRY_MAXIMUM_SECONDS: Final = 10.0  # as kube-scheduler's podMaxBackoffDuration
+SLICE_ENDPOINTS: Final = 100  # of one EndpointSlice, the controller's default
+ENDPOINTS_ADDRESSES: Final = 1000  # of one Endpoints object; more are cut and that is annotated
+CRON_MISSED_STARTS: Final = 100  # more than these are not counted, as the real controller
+CRON_SEARCH_DAYS: Final = 366 * 5  # for the next time that a schedule names
+NODE_GRACE_SECONDS: Final = 50.0  # node-monitor-grace-period: without a sign of life so long
+NODE_MONITOR_SECONDS: Final = 5.0  # node-monitor-period
+
 # --- the rig --------------------------------------------------------------------------------
 RIG_START_SECONDS: Final = 90.0
 RIG_STOP_SECONDS: Final = 15.0
@@ -162,6 +181,11 @@ EMBEDDED_BODY_BYTES: Final = 3 * 1024 * 1024  # kube-apiserver's limit of a requ
 EMBEDDED_OBJECT_BYTES: Final = 1_572_864  # etcd's limit of a request: 1.5 MiB
 EMBEDDED_MESSAGE_BYTES: Final = 2 * 1024 * 1024  # above it etcd's client refuses to send
 EMBEDDED_PATCH_OPERATIONS: Final = 10_000  # of a JSON patch
+EMBEDDED_PATCH_COPY_BYTES: Final = 3 * 1024 * 1024  # by all its copy operations together
+EMBEDDED_JSON_DEPTH: Final = 128  # of bodies and patches; a schema 50 levels deep has 100
+EMBEDDED_PATTERNS: Final = 4096  # regular expressions kept ready
+EMBEDDED_UPDATE_MANAGERS: Final = 10  # entries of managedFields; older ones become one
+EMBEDDED_STRUCTURES: Final = 1024  # schemas whose merge structure is remembered
 EMBEDDED_AHEAD_SECONDS: Final = 3.0  # a read of a resourceVersion to come waits so long
 EMBEDDED_BOOKMARK_SECONDS: Final = 60.0  # between two bookmarks of a watch
 EMBEDDED_BOOKMARK_EARLY_SECONDS: Final = 2.0  # and one so long before its end

@@ -7,6 +7,7 @@ ReplicaSet → Deployment → WebApp) and answers readiness' questions about chi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from konstat.cache import Informer, Informers, Store
@@ -95,6 +96,11 @@ class Views:
             if found is not None:
                 return found
         return None
+
+    def writing(self, kind: Kind, namespace: str, name: str) -> AbstractContextManager[None]:
+        """A block around one of our writes: its echo does not wake this controller."""
+        store = self._informer(kind, namespace).store
+        return store.writing(namespace, name, writer=self.writer)
 
     def put_own(self, snapshot: Snapshot) -> None:
         """Overlay the answer of our own write."""
