@@ -71,10 +71,14 @@ def test_a_bucket_that_never_gives_is_refused(per_second, burst):
         TokenBucket(per_second=per_second, burst=burst)
 
 
-def test_delays_of_a_failing_key_grow_to_their_bound_and_are_forgotten():
-    backoff = KeyBackoff()
-    with chance.use_seed(1):
-        delays = [backoff.failed("a") for _ in range(20)]
+def test_delays_of_a_failing_key_grow_to_their_bound_and_are_forgotten(clock_type):
+    clock = clock_type()
+    with chance.use_seed(1), use_clock(clock):
+        backoff = KeyBackoff()
+        delays = []
+        for _ in range(20):
+            delays.append(backoff.failed("a"))
+            clock.seconds += delays[-1]
         assert backoff.failures("a") == 20
         assert limits.RETRY_FIRST_SECONDS <= delays[0] <= limits.RETRY_FIRST_SECONDS * 1.1
         assert delays[1] > delays[0]
@@ -84,3 +88,16 @@ def test_delays_of_a_failing_key_grow_to_their_bound_and_are_forgotten():
         assert backoff.failures("a") == 0
         assert backoff.failed("a") < 1.0
         assert len(backoff) == 2
+
+
+def test_L2_failures_of_one_burst_count_once(clock_type):
+    clock = clock_type()
+    with chance.use_seed(1), use_clock(clock):
+        backoff = KeyBackoff()
+        first = backoff.failed("a")
+        clock.seconds += first / 2
+        for _ in range(10):
+            assert backoff.failed("a") == pytest.approx(first / 2)
+        assert backoff.failures("a") == 1
+        clock.seconds += first
+        assert backoff.failed("a") > first

@@ -55,7 +55,7 @@ class TokenBucket:
 class KeyBackoff:
     """Counts failures in a row of each key and gives the delay that follows from them.
 
-    Holds one number for each failing key; `forget` and `drop` of the queue remove it.
+    Holds two numbers for each failing key; `forget` and `drop` of the queue remove it.
     """
 
     def __init__(
@@ -66,12 +66,22 @@ class KeyBackoff:
     ) -> None:
         self._backoff = Backoff(first_seconds=first_seconds, maximum_seconds=maximum_seconds)
         self._failures: dict[str, int] = {}
+        self._due: dict[str, float] = {}
 
     def failed(self, key: str) -> float:
-        """Count one more failure of ``key``; the seconds to wait before its next attempt."""
+        """Note a failure of ``key``; the seconds to wait before its next attempt.
+
+        A failure before the wait of the last one is over came of something else, such as a burst
+        of events: it does not count, and the wait goes on as it was.
+        """
+        present = clock.monotonic()
+        if self._due.get(key, present) > present:
+            return self._due[key] - present
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        return self._backoff.delay_seconds(failures)
+        seconds = self._backoff.delay_seconds(failures)
+        self._due[key] = present + seconds
+        return seconds
 
     def failures(self, key: str) -> int:
         """Failures of ``key`` in a row."""
@@ -80,6 +90,7 @@ class KeyBackoff:
     def forget(self, key: str) -> None:
         """The next failure of ``key`` is its first again."""
         self._failures.pop(key, None)
+        self._due.pop(key, None)
 
     def __len__(self) -> int:
         return len(self._failures)
