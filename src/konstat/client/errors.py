@@ -75,6 +75,8 @@ _BY_CODE: dict[int, type[APIError]] = {
 }
 # etcd and its gRPC channel refuse large objects with a 500 (measured: 2 MB and 3.1 MB).
 _TOO_LARGE = ("etcdserver: request is too large", "code = ResourceExhausted", "ResourceExhausted:")
+# An apply whose manifest the schema refuses is answered with a 500 too.
+_NOT_IN_SCHEMA = ("failed to create typed patch object", "field not declared in schema")
 # The same request can never succeed, although the code is 500.
 _PERMANENT = ("resourceVersion should not be set", "resourceVersion can not be set")
 
@@ -179,6 +181,8 @@ def _build(
 def _class_of(status: _Status, causes: list[Cause], *, code: int, method: str) -> type[APIError]:
     if code >= 500 and any(words in status.message for words in _TOO_LARGE):
         return RequestTooLarge
+    if code == 500 and any(words in status.message for words in _NOT_IN_SCHEMA):
+        return BadRequest
     if code == 422:
         # A webhook may answer 422 without causes too; what it denied stays denied.
         moved = not causes and method == "PATCH" and "admission webhook" not in status.message

@@ -21,7 +21,7 @@ import msgspec
 from konstat.base import clock, limits
 from konstat.cache import Store
 from konstat.client import Client
-from konstat.errors import Conflict, FieldReverted, FormerChild, Invalid
+from konstat.errors import Conflict, FieldReverted, FormerChild, Invalid, ManifestError
 from konstat.objects import codec
 from konstat.objects.diff import Difference, differences
 from konstat.objects.kind import Kind
@@ -156,10 +156,14 @@ class Applier:
         try:
             snapshot, notes = await self._write(wish, live)
         except Invalid as error:
-            if wish.on_immutable == "recreate" and _is_immutable(error):
-                return await self._recreate(wish, live, error)
-            raise
+            if _is_moved(error) or not _is_immutable(error):
+                raise
+            if wish.on_immutable == "fail":
+                raise _unchangeable(live, error) from error
+            return await self._recreate(wish, live, error)
         if same_wish:
+            # Only what we did put back counts: an apply that is refused is no fight.
+            self._history(live.uid).corrections.append(clock.monotonic())
             notes = (_correction_note(live, drift, notes),)
             return await self._verify(
                 wish, Applied(snapshot=snapshot, action="corrected", notes=notes)
@@ -232,7 +236,6 @@ class Applier:
                 f" {limits.CONTESTED_WINDOW_SECONDS:.0f} s by another writer: find out who writes"
                 " it, or stop applying the field"
             )
-        corrections.append(present)
 
     async def _remove_former(self, live: Snapshot, owner: Owner, store: Store) -> None:
         """Delete what a deleted resource of our name left behind, as garbage collection would.
@@ -292,6 +295,15 @@ def _is_moved(error: Conflict | Invalid) -> bool:
 
 def _is_immutable(error: Invalid) -> bool:
     return any("immutable" in cause.message for cause in error.causes)
+
+
+def _unchangeable(live: Snapshot, error: Invalid) -> ManifestError:
+    """The server's text holds the whole field in Go's words; what helps is which and what to do."""
+    fields = ", ".join(c.field for c in error.causes if "immutable" in c.message)
+    return ManifestError(
+        f"{live.ref}: {fields} cannot be changed once it is set: keep the old value, or pass"
+        ' on_immutable="recreate" to context.apply to delete and re-create the object'
+    )
 
 
 def _correction_note(live: Snapshot, drift: list[Difference], taken: tuple[Note, ...]) -> Note:
