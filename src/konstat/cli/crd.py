@@ -5,6 +5,7 @@ Before: `konstat.cli.target` finds the resource classes. `konstat.objects.crd` m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,11 +18,25 @@ from konstat.objects.crd import crd as crd_of
 
 _WIDTH = 100
 
+# Booleans of YAML 1.1, and numbers as any reader writes them: 1e3, 0x1F, 0o17, 12:30, .inf, 1_000.
+_AMBIGUOUS = re.compile(
+    r"(?i:y|n|yes|no|on|off|true|false|null|~|[-+]?\.(inf|nan))|[-+]?[\d.][\w.:+-]*"
+)
+
 
 class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         """Write shared parts out: anchors confuse people and some YAML readers."""
         return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Quote what any YAML reader may take for something else: kubectl's takes ``y`` for true."""
+    style = "'" if _AMBIGUOUS.fullmatch(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
 
 
 @click.command()
