@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from konstat.objects.constraint import (
         Atomic,
         Description,
+        Duration,
         Format,
         Immutable,
+        IntOrString,
         Length,
         ListMap,
         ListSet,
@@ -30,8 +32,17 @@ if TYPE_CHECKING:
         Range,
         Rule,
     )
-    from konstat.objects.model import Model, PerAttempt, Spec, Status
-    from konstat.objects.resource import Column, Resource
+    from konstat.objects.model import (
+        Model,
+        NoSpec,
+        NoStatus,
+        PerAttempt,
+        Spec,
+        Status,
+        field,
+    )
+    from konstat.objects.quantity import Quantity
+    from konstat.objects.resource import Column, Resource, Scale
     from konstat.readiness import Readiness, State, Turn
     from konstat.status.component import Component
     from konstat.status.outcome import Failed, RequeueAfter, Stalled, Waiting
@@ -44,10 +55,12 @@ __all__ = [
     "Context",
     "Controller",
     "Description",
+    "Duration",
     "Failed",
     "Format",
     "HealthAddress",
     "Immutable",
+    "IntOrString",
     "KindUnavailable",
     "KonstatError",
     "Length",
@@ -55,14 +68,18 @@ __all__ = [
     "ListSet",
     "Manager",
     "Model",
+    "NoSpec",
+    "NoStatus",
     "Pattern",
     "PerAttempt",
     "PreserveUnknown",
+    "Quantity",
     "Range",
     "Readiness",
     "RequeueAfter",
     "Resource",
     "Rule",
+    "Scale",
     "Spec",
     "Stalled",
     "State",
@@ -71,6 +88,7 @@ __all__ = [
     "UserError",
     "Waiting",
     "Watch",
+    "field",
     "run",
 ]
 
@@ -83,8 +101,10 @@ _HOMES = {
     "konstat.objects.constraint": (
         "Atomic",
         "Description",
+        "Duration",
         "Format",
         "Immutable",
+        "IntOrString",
         "Length",
         "ListMap",
         "ListSet",
@@ -93,8 +113,17 @@ _HOMES = {
         "Range",
         "Rule",
     ),
-    "konstat.objects.model": ("Model", "PerAttempt", "Spec", "Status"),
-    "konstat.objects.resource": ("Column", "Resource"),
+    "konstat.objects.model": (
+        "Model",
+        "NoSpec",
+        "NoStatus",
+        "PerAttempt",
+        "Spec",
+        "Status",
+        "field",
+    ),
+    "konstat.objects.quantity": ("Quantity",),
+    "konstat.objects.resource": ("Column", "Resource", "Scale"),
     "konstat.readiness": ("Readiness", "State", "Turn"),
     "konstat.status.component": ("Component",),
     "konstat.status.outcome": ("Failed", "RequeueAfter", "Stalled", "Waiting"),

@@ -98,6 +98,10 @@ class Status(msgspec.Struct, metaclass=_StatusMeta):
     _own_rules: ClassVar[tuple[Rule, ...]] = ()
 
 
+field = msgspec.field
+"""A field with more than a default: ``field(default_factory=…)``, ``field(name="wireName")``."""
+
+
 class NoSpec(Spec):
     """For resources without a spec."""
 
@@ -158,6 +162,11 @@ def status_fields(cls: type[Status]) -> tuple[StatusField, ...]:
             raise ModelError(
                 f"{cls.__name__}.{field.name}: konstat writes status.{field.encode_name} itself;"
                 " remove the field"
+            )
+        if field.name.startswith("_"):
+            raise ModelError(
+                f"{cls.__name__}.{field.name}: a status is public, so its fields have no leading"
+                " underscore"
             )
         if part is None and field.required:
             raise ModelError(

@@ -206,6 +206,16 @@ class Resource(Generic[S, T]):
         return self._metadata.generation
 
     @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels; empty when there are none."""
+        return self._metadata.labels or {}
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """The annotations; empty when there are none."""
+        return self._metadata.annotations or {}
+
+    @property
     def deleting(self) -> bool:
         """Whether deletion has been asked for."""
         return self._metadata.deletion_timestamp is not None

@@ -16,6 +16,7 @@ EXISTING: Final = frozenset(
         ("", "Event"),
         ("", "LimitRange"),
         ("", "PodTemplate"),
+        ("", "ResourceQuota"),
         ("", "Secret"),
         ("", "ServiceAccount"),
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),

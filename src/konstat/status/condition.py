@@ -63,7 +63,7 @@ def find(conditions: Iterable[Any], type: str) -> Mapping[str, Any] | None:
 def usable_reason(text: str, *, otherwise: str = "Error") -> str:
     """``text`` as a reason that the API accepts: CamelCase letters and digits, 1–1024 long."""
     if len(text) <= limits.REASON_CHARACTERS and _REASON.fullmatch(text):
-        return text
+        return str(text)  # a plain text also of a member of an enum
     words = re.findall(r"[A-Za-z0-9]+", text)
     joined = "".join(word[:1].upper() + word[1:] for word in words).lstrip("0123456789")
     return joined[: limits.REASON_CHARACTERS] or otherwise
