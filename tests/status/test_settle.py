@@ -318,3 +318,12 @@ def test_ready_is_never_greener_than_a_part_and_exclusive(one: State, two: State
     assert (said["Ready"][0] == "True") == (one is two is State.READY)
     extra = {"Reconciling", "Stalled"} & set(said)
     assert len(extra) == (said["Ready"][0] != "True")
+
+
+def test_waiting_for_what_cannot_come_tells_the_cause_and_whose_turn_it_is() -> None:
+    status = good(draft())
+    status.workload.bad("ImagePullFailed", "image x cannot be pulled")
+    settlement = settle(status, Outcome.of(Waiting("JobRunning", "waits")), generation=1)
+    assert says(settlement)["Ready"] == ("False", "ImagePullFailed")
+    assert says(settlement)["Stalled"] == ("True", "ImagePullFailed")
+    assert settlement.ready.message.endswith("(the user must act)")

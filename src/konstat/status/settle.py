@@ -8,8 +8,9 @@ The rules, as one table from the outcome and the worst evidence to the summary:
     observed   something bad   False     True         True instead, when doomed
     observed   only unknown    Unknown   True         -
     stalled    any             False     -            True
-    waiting    any             False     True         -
-    overdue    any             False     -            True (DeadlineExceeded)
+    waiting    nothing doomed  False     True         -
+    overdue    nothing doomed  False     -            True (DeadlineExceeded)
+    …          something doomed: as observed
     failed     any             False     True         -
     error      something bad   False     True         -
     error      otherwise       Unknown   True         -
@@ -236,7 +237,10 @@ def _summarize(
     parts: Sequence[tuple[str, Readiness]], outcome: Outcome, generation: int
 ) -> list[Condition]:
     """Ready, and Reconciling or Stalled while it is not True."""
-    if outcome.ending is Ending.OBSERVED:
+    waits = outcome.ending in (Ending.WAITING, Ending.OVERDUE)
+    doomed_part = any(r.state is State.FAILED for _, r in parts)
+    if outcome.ending is Ending.OBSERVED or (waits and doomed_part):
+        # Waiting for what cannot come: the cause and whose turn it is are in the evidence.
         return _summarize_evidence(parts, generation)
     bad = any(r.state not in (State.READY, State.UNKNOWN) for _, r in parts)
     unknown = outcome.ending is Ending.ERROR and not bad
