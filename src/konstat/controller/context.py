@@ -15,10 +15,11 @@ from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from konstat.base import clock
+from konstat.client import Client
 from konstat.errors import InternalError
 from konstat.objects.model import Status
 from konstat.objects.resource import Resource
-from konstat.readiness import Readiness, State, Turn
+from konstat.readiness import Judge, Readiness, State, Turn
 from konstat.status import Component, Finding
 from konstat.status.condition import usable_message, usable_reason
 from konstat.writing.apply import OnConflict, OnImmutable
@@ -59,8 +60,7 @@ class Context(ABC, Generic[R_co]):
 
         Plain fields start as they are stored, or at their default when declared per attempt.
         """
-        if self._draft is None:
-            raise InternalError("a context was used before an attempt began")
+        _ = self.resource  # says what to do when no attempt has begun
         return self._draft  # pyright: ignore[reportReturnType]
 
     @property
@@ -92,6 +92,14 @@ class Context(ABC, Generic[R_co]):
             self._findings = [f for f in self._findings if f.name != name]
             self._findings.append(Finding(name, readiness))
 
+    @property
+    @abstractmethod
+    def client(self) -> Client:
+        """The client itself, for what caches and `apply` do not cover.
+
+        Its reads are live and its writes are not evidence: report what follows from them by hand.
+        """
+
     # --- the cluster --------------------------------------------------------------------------
 
     @overload
@@ -102,6 +110,7 @@ class Context(ABC, Generic[R_co]):
         component: Component | None = None,
         on_conflict: OnConflict = "take",
         on_immutable: OnImmutable = "fail",
+        judge: Judge | None = None,
     ) -> C: ...
     @overload
     async def apply(
@@ -111,6 +120,7 @@ class Context(ABC, Generic[R_co]):
         component: Component | None = None,
         on_conflict: OnConflict = "take",
         on_immutable: OnImmutable = "fail",
+        judge: Judge | None = None,
     ) -> Resource[Any, Any]: ...
     @abstractmethod
     async def apply(
@@ -120,6 +130,7 @@ class Context(ABC, Generic[R_co]):
         component: Component | None = None,
         on_conflict: OnConflict = "take",
         on_immutable: OnImmutable = "fail",
+        judge: Judge | None = None,
     ) -> Any:
         """Create or correct a child and report its readiness; nothing is sent when it holds.
 
@@ -127,6 +138,8 @@ class Context(ABC, Generic[R_co]):
         defaults to the resource's. ``component`` receives the child's readiness (and the blame
         when applying fails); without one, the child counts for the summary alone.
         A field that another manager holds is taken back and an Event names that manager;
+        ``judge`` replaces `konstat.readiness.compute` for kinds that it cannot know:
+        `konstat.readiness.exists` where existence is enough, or a function of your own.
         ``on_conflict="report"`` raises Conflict instead. ``on_immutable="recreate"`` deletes the
         child when an immutable field must change.
         Returns the child as it is now. Raises ManifestError, NamesakeError, FieldReverted,

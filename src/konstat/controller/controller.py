@@ -37,9 +37,9 @@ _FINALIZER = re.compile(
 class Watch(msgspec.Struct, frozen=True):
     """Another kind whose changes wake resources: ``map`` says which.
 
-    ``map(object)`` returns names of resources in the object's namespace, or
-    ``(namespace, name)`` pairs. It is called for the old and the new state of a change, must not
-    block, and sees a frozen typed object.
+    ``map(object)`` returns names of resources in the object's namespace (just names for a
+    cluster-scoped resource), or ``(namespace, name)`` pairs. It is called for the old and the new
+    state of a change, must not block, and sees a frozen typed object.
     """
 
     kind: type[Resource[Any, Any]]

@@ -21,7 +21,7 @@ from konstat.objects.model import Status
 from konstat.objects.resource import Resource
 from konstat.objects.shape import Shape, shape_of_schema
 from konstat.objects.snapshot import Snapshot
-from konstat.readiness import Readiness, State, Turn, compute
+from konstat.readiness import Judge, Readiness, State, Turn, compute
 from konstat.services.events import EventType
 from konstat.services.metrics import Metrics
 from konstat.status import Component
@@ -54,7 +54,7 @@ class LiveContext(Context[R]):
         log: logging.LoggerAdapter[logging.Logger],
     ) -> None:
         super().__init__(resource, draft, log=log)
-        self.client = client
+        self._client = client
         self._kinds = kinds
         self._views = views
         self._applier = applier
@@ -81,6 +81,10 @@ class LiveContext(Context[R]):
         if newest is None or (newest.deleting and not self.resource.deleting):
             raise AttemptOver(f"{self.resource.ref} is being deleted: no child is applied any more")
 
+    @property
+    def client(self) -> Client:
+        return self._client
+
     async def apply(
         self,
         manifest: Any,
@@ -88,6 +92,7 @@ class LiveContext(Context[R]):
         component: Component | None = None,
         on_conflict: OnConflict = "take",
         on_immutable: OnImmutable = "fail",
+        judge: Judge | None = None,
     ) -> Any:
         cls = type(manifest) if isinstance(manifest, Resource) else self._class_of(manifest)
         kind = cls.kind
@@ -103,7 +108,7 @@ class LiveContext(Context[R]):
             self._observe(label, _blame(error), component)
             raise
         self._report(applied)
-        self._observe(label, self._judge(applied), component)
+        self._observe(label, self._judge(applied, judge), component)
         return cls.from_json(applied.snapshot.data)
 
     async def _apply(
@@ -157,7 +162,7 @@ class LiveContext(Context[R]):
         for note in applied.notes:
             self.event(note.reason, note.message, type="Warning" if note.warning else "Normal")
 
-    def _judge(self, applied: Applied) -> Readiness:
+    def _judge(self, applied: Applied, judge: Judge | None) -> Readiness:
         if applied.action == "recreating":
             return Readiness(
                 state=State.TERMINATING,
@@ -167,6 +172,8 @@ class LiveContext(Context[R]):
                 evidence=(),
                 generation=applied.snapshot.generation,
             )
+        if judge is not None:
+            return judge(applied.snapshot.content)
         return compute(applied.snapshot.content, related=self._views, now=clock.now())
 
     async def delete(
@@ -187,7 +194,7 @@ class LiveContext(Context[R]):
         self._require_open()
         if not found.deleting:
             store = self._views.store(found.kind, found.namespace)
-            await delete_child(self.client, found, store, writer=self._views.writer)
+            await delete_child(self._client, found, store, writer=self._views.writer)
 
     async def prune(self, kinds: Iterable[type[Resource[Any, Any]]]) -> list[str]:
         pruned: list[str] = []

@@ -181,7 +181,7 @@ class Manager:
         told: dict[Informer, str] = {}
         while True:
             for informer in informers:
-                problem = informer.problem if informer.state != "synced" else ""
+                problem = _problem_of(informer)
                 if problem and told.get(informer) != problem:
                     level = logging.WARNING if informer in required else logging.INFO
                     log.log(level, "%s: %s", _name_of(informer), problem)
@@ -207,6 +207,20 @@ class Manager:
         if self._stopping.is_set():
             problems["manager"] = "stopping"
         return problems
+
+
+def _problem_of(informer: Informer) -> str:
+    """Why a kind cannot be read, worth telling; a first list that is under way is not."""
+    if informer.state == "synced":
+        return ""
+    if informer.state == "unsynced" and not informer.statistics().watcher.errors:
+        return ""
+    if informer.state == "not installed":
+        return (
+            f"{informer.problem}: the cluster does not serve it; install its CRD (`konstat run"
+            " --install-crds`, or `konstat crd … | kubectl apply -f -`), it is then noticed"
+        )
+    return informer.problem
 
 
 def _require_distinct(controllers: Iterable[Controller[Any]]) -> None:

@@ -6,16 +6,23 @@ Nothing here decides what is true: it is about waits, back-offs, counts and what
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from konstat.base import clock
+from konstat.base import clock, limits
+from konstat.base.backoff import Backoff
 from konstat.controller.attempt import Ended
 from konstat.readiness import Turn
 from konstat.services.metrics import Metrics
-from konstat.status import Ending, Outcome
+from konstat.status import Ending, Outcome, Settlement
+
+_WRITE_RETRY = Backoff(
+    first_seconds=limits.STATUS_RETRY_FIRST_SECONDS,
+    maximum_seconds=limits.STATUS_RETRY_MAXIMUM_SECONDS,
+)
 
 
 class Memory(msgspec.Struct):
@@ -25,22 +32,29 @@ class Memory(msgspec.Struct):
     was not has been told; ``lingering``: an attempt that ignores its cancellation.
     """
 
-    waiting_reason: str = ""
+    waiting_for: tuple[str, int] | None = None
     waiting_since: float = 0.0
     failed_writes: int = 0
+    write_due: float = 0.0
+    written: Settlement | None = None
+    rewrites: deque[float] = msgspec.field(default_factory=deque)
     ready: str = ""
     marked: bool = False
     cleaned: bool = False
     lingering: asyncio.Task[Any] | None = None
 
-    def with_deadline(self, ended: Ended) -> Ended:
-        """Turn a wait that lasts too long into DeadlineExceeded."""
+    def with_deadline(self, ended: Ended, generation: int) -> Ended:
+        """Turn a wait that lasts too long into DeadlineExceeded.
+
+        A new spec is a new wait, also for the same reason.
+        """
         outcome = ended.outcome
         if outcome.ending is not Ending.WAITING:
-            self.waiting_reason = ""
+            self.waiting_for = None
             return ended
-        if self.waiting_reason != outcome.reason:
-            self.waiting_reason, self.waiting_since = outcome.reason, clock.monotonic()
+        if self.waiting_for != (outcome.reason, generation):
+            self.waiting_for = (outcome.reason, generation)
+            self.waiting_since = clock.monotonic()
         limit = ended.wait_timeout_seconds
         if limit is None or self.seconds_left(limit) > 0:
             return ended
@@ -55,6 +69,30 @@ class Memory(msgspec.Struct):
     def seconds_left(self, limit: float) -> float:
         """Until the wait is overdue."""
         return self.waiting_since + limit - clock.monotonic()
+
+    def write_delay(self) -> float:
+        """Seconds until a refused write is tried again; failures of one burst count once."""
+        present = clock.monotonic()
+        if self.write_due > present:
+            return self.write_due - present
+        seconds = _WRITE_RETRY.delay_seconds(self.failed_writes)
+        self.failed_writes += 1
+        self.write_due = present + seconds
+        return seconds
+
+    def is_contested(self, settlement: Settlement) -> bool:
+        """Whether another writer keeps undoing what we want to write once more."""
+        start = clock.monotonic() - limits.CONTESTED_WINDOW_SECONDS
+        while self.rewrites and self.rewrites[0] < start:
+            self.rewrites.popleft()
+        return self.written == settlement and len(self.rewrites) >= limits.CONTESTED_CORRECTIONS
+
+    def note_written(self, settlement: Settlement) -> None:
+        """We had to write; the same again means that somebody undid it."""
+        self.failed_writes, self.write_due = 0, 0.0
+        if self.written == settlement:
+            self.rewrites.append(clock.monotonic())
+        self.written = settlement
 
 
 class Memories:

@@ -88,6 +88,8 @@ class Triggers:
 
     def add_named(self, found: Iterable[Found], namespace: str) -> None:
         """Add the resources that a watch's map function names."""
+        if not self._controller.kind.namespaced:
+            namespace = ""
         for entry in found:
             space, name = (namespace, entry) if isinstance(entry, str) else entry
             for informer in self._views.open(self._controller.kind):

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import msgspec
 
 from konstat.base import clock, limits
-from konstat.base.backoff import Backoff
 from konstat.base.tasks import open_tasks
 from konstat.client import Client
 from konstat.controller.attempt import (
@@ -60,9 +59,10 @@ from konstat.writing import Applier, Finalizer, StatusWriter, Written, finalizer
 
 log = logging.getLogger("konstat.controller")
 
-_STATUS_RETRY = Backoff(
-    first_seconds=limits.STATUS_RETRY_FIRST_SECONDS,
-    maximum_seconds=limits.STATUS_RETRY_MAXIMUM_SECONDS,
+_CONTESTED = (
+    f"another writer undid our status {limits.CONTESTED_CORRECTIONS} times within"
+    f" {limits.CONTESTED_WINDOW_SECONDS:.0f} s, so it is left alone for a while: is a second,"
+    " different instance of this operator running?"
 )
 
 _LEAK = (
@@ -150,9 +150,7 @@ class Worker:
                 self.memories.forget(uid)  # it went while it was attempted
 
     def _retry_write(self, snapshot: Snapshot, error: KonstatError) -> None:
-        memory = self.memories[snapshot.uid]
-        delay = _STATUS_RETRY.delay_seconds(memory.failed_writes)
-        memory.failed_writes += 1
+        delay = self.memories[snapshot.uid].write_delay()
         if isinstance(error, APIError) and error.retry_after_seconds:
             delay = max(delay, error.retry_after_seconds)
         log.warning("%s: %s; trying again in %.1f s", snapshot.ref, error, delay)
@@ -244,7 +242,7 @@ class Worker:
 
     async def _finish(self, snapshot: Snapshot, context: LiveContext[Any], ended: Ended) -> None:
         """Settle, write, tell and schedule."""
-        ended = self.memories[snapshot.uid].with_deadline(ended)
+        ended = self.memories[snapshot.uid].with_deadline(ended, snapshot.generation)
         _tell_error(snapshot.ref, ended)
         settlement, ended = _settled(snapshot, context, ended)
         await self._write(snapshot, context, settlement)
@@ -257,14 +255,20 @@ class Worker:
         """Write the settlement over the newest view of the object that we have."""
         newest = self._views.by_uid(self.controller.kind, snapshot.uid) or snapshot
         before = newest.content.get("status") or {}
+        memory = self.memories[snapshot.uid]
+        if memory.is_contested(settlement):
+            log.error("%s: %s", snapshot.ref, _CONTESTED)
+            self._record(snapshot, "StatusContested", _CONTESTED, "Warning")
+            self.queue.add_after(snapshot.uid, limits.CONTESTED_WINDOW_SECONDS)
+            return
         result = await self._writer.write(newest, settlement)
-        self.memories[snapshot.uid].failed_writes = 0
         self._metrics.status_writes.labels(self.controller.kind.kind, result.written.value).inc()
         if result.problem:
             log.error("%s: %s", snapshot.ref, result.problem)
         if result.written is Written.SUPERSEDED:
             log.info("%s: another instance has settled a newer generation", snapshot.ref)
         if result.written in (Written.WRITTEN, Written.REDUCED):
+            memory.note_written(settlement)
             _announce(context, before, settlement)
         self.memories.count(snapshot.uid, settlement.ready.status)
 
@@ -382,8 +386,9 @@ def _tell_error(ref: Ref, ended: Ended) -> None:
         # konstat's own errors explain themselves; a traceback helps with the author's.
         own = isinstance(ended.error, KonstatError) or ended.error is None
         trace = None if own else ended.error
-        text = "%s: the attempt failed: %s: %s"
-        log.error(text, ref, outcome.reason, outcome.message, exc_info=trace)
+        named = outcome.message.startswith(outcome.reason)
+        text = outcome.message if named else f"{outcome.reason}: {outcome.message}"
+        log.error("%s: the attempt failed: %s", ref, text, exc_info=trace)
     elif outcome.ending is not Ending.OBSERVED:
         log.info("%s: %s: %s: %s", ref, outcome.ending.value, outcome.reason, outcome.message)
 
