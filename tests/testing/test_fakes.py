@@ -16,7 +16,6 @@ from trials import Absent, Part, Trial, TrialContext, config, deployment
 from konstat.base import clock as base_clock
 from konstat.controller.controller import Controller
 from konstat.errors import (
-    InternalError,
     KindForbidden,
     KindNotInstalled,
     KindUnavailable,
@@ -24,6 +23,7 @@ from konstat.errors import (
     ModelError,
     NamesakeError,
     StatusInvalid,
+    UserError,
 )
 from konstat.kinds import BY_KIND, ConfigMap, Deployment, Pod, ReplicaSet, Secret
 from konstat.objects.resource import Resource
@@ -196,10 +196,12 @@ async def test_a_function_can_be_called_without_any_framework() -> None:
 async def test_a_context_before_its_first_attempt_says_so() -> None:
     context: FakeContext[Trial] = FakeContext()
     assert context.objects == ()
-    with pytest.raises(InternalError, match="before an attempt began"):
+    with pytest.raises(UserError, match="call the reconcile function with it first"):
         _ = context.status
-    with pytest.raises(InternalError, match="before an attempt began"):
+    with pytest.raises(UserError, match="call the reconcile function with it first"):
         context.get(Secret, "a")
+    with pytest.raises(UserError, match="has no server"):
+        _ = context.client
 
 
 async def test_what_an_attempt_did_is_kept_until_the_next() -> None:

@@ -129,7 +129,12 @@ async def _up(plane: ControlPlane, kubeconfig: Path | None) -> None:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """A kubeconfig file that names another cluster is not ours to write over."""
+    """A kubeconfig file that names another cluster is not ours to write over.
+
+    Told before anything is started.
+    """
+    if not path.absolute().parent.is_dir():
+        raise UserError(f"--kubeconfig {path}: the folder does not exist; make it first")
     if path.exists() and _clusters(path) != [CLUSTER]:
         raise UserError(
             f"--kubeconfig {path}: the file exists and is not of a rig; name another file"

@@ -9,13 +9,14 @@ writes a condition: that is `konstat.status`.
 from __future__ import annotations
 
 from konstat.readiness.aggregate import aggregate
-from konstat.readiness.compute import RULES, compute
+from konstat.readiness.compute import RULES, Judge, compute, exists
 from konstat.readiness.subject import Related
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State, Turn
 
 __all__ = [
     "RULES",
     "Evidence",
+    "Judge",
     "Readiness",
     "Reason",
     "Related",
@@ -23,4 +24,5 @@ __all__ = [
     "Turn",
     "aggregate",
     "compute",
+    "exists",
 ]

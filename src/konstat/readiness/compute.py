@@ -20,6 +20,7 @@ from konstat.readiness.subject import Related, Subject
 from konstat.readiness.verdict import Readiness, Reason, State
 
 Rule = Callable[[Subject], Readiness]
+Judge = Callable[[Mapping[str, Any]], Readiness]
 
 RULES: Mapping[tuple[str, str], Rule] = MappingProxyType(
     {
@@ -91,6 +92,13 @@ def compute(
         or _not_observed(subject)
         or RULES.get((group, name), generic.by_conditions)(subject)
     )
+
+
+def exists(obj: Mapping[str, Any]) -> Readiness:
+    """Judge an object whose existence is all that can be asked of it: Ready unless deleted."""
+    group, kind = _group_and_kind(obj)
+    subject = Subject(obj, group=group, kind=kind, related=None, now=None)
+    return _terminating(subject) or cluster.existing(subject)
 
 
 def _group_and_kind(content: Mapping[str, Any]) -> tuple[str, str]:

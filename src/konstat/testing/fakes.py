@@ -15,6 +15,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from konstat.base import clock, limits
+from konstat.client import Client
 from konstat.controller.attempt import AttemptFunction, Ended, refused_spec, run_attempt
 from konstat.controller.context import Context
 from konstat.controller.controller import Controller
@@ -29,13 +30,14 @@ from konstat.errors import (
     NamesakeError,
     SpecInvalid,
     StatusInvalid,
+    UserError,
 )
 from konstat.kinds import kind_named
 from konstat.objects.kind import Kind
 from konstat.objects.model import Status
 from konstat.objects.resource import Resource, stored_status
 from konstat.objects.snapshot import Snapshot
-from konstat.readiness import Readiness, State, Turn, compute
+from konstat.readiness import Judge, Readiness, State, Turn, compute
 from konstat.status import Component, Ending, Outcome, Settlement, plan, refused, settle
 from konstat.status.condition import find, usable_message, usable_reason
 from konstat.status.outcome import is_refusal, reason_of, text_of, turn_of
@@ -96,6 +98,22 @@ class FakeContext(Context[R]):
         self._readable: frozenset[tuple[str, str]] = frozenset()
         self._begun: Resource[Any, Any] | None = None
         self._wished: set[tuple[Kind, str, str]] = set()
+
+    @property
+    def resource(self) -> R:
+        if self._resource is None:
+            raise UserError(
+                "this FakeContext has not seen a resource yet: call the reconcile function with"
+                " it first, or context.bind(resource)"
+            )
+        return self._resource
+
+    @property
+    def client(self) -> Client:
+        raise UserError(
+            "a FakeContext has no server: test what uses context.client on a control plane"
+            " (konstat.testing.control_plane)"
+        )
 
     def bind(self, resource: Resource[Any, Any]) -> None:
         if self._begun is resource:  # by `attempt`, a moment ago
@@ -164,6 +182,7 @@ class FakeContext(Context[R]):
         component: Component | None = None,
         on_conflict: OnConflict = "take",
         on_immutable: OnImmutable = "fail",
+        judge: Judge | None = None,
     ) -> Any:
         cls = type(manifest) if isinstance(manifest, Resource) else self._class_of(manifest)
         content = manifest.content if isinstance(manifest, Resource) else manifest
@@ -174,7 +193,11 @@ class FakeContext(Context[R]):
         except KonstatError as error:
             self._observe(label, _blame(error), component)
             raise
-        judged = compute(child.content, related=self._world, now=clock.now())
+        judged = (
+            judge(child.content)
+            if judge is not None
+            else compute(child.content, related=self._world, now=clock.now())
+        )
         self._observe(label, judged, component)
         return cls.from_json(child.data)
 
