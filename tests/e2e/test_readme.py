@@ -131,12 +131,11 @@ async def test_the_tutorial(
     control_plane: ControlPlane, rig_binaries: Binaries, tmp_path: Path
 ) -> None:
     env = {**environment(rig_binaries), "KUBECONFIG": str(control_plane.kubeconfig)}
-    source = (ROOT / "tests/e2e/operators/greetings.py").read_text()
-    (tmp_path / "greetings.py").write_text(source)
+    types, reconcile, test = blocks(TUTORIAL, "python")
+    (tmp_path / "greetings.py").write_text(f"{types}\n\n{reconcile}")
     first, second = blocks(TUTORIAL, "sh")
     show, run = first.splitlines()
     assert "minLength: 1" in await in_foreground(show, tmp_path, env)
-    [test] = blocks(TUTORIAL, "python")
     tests = f"from greetings import Greeting, reconcile\n{test}"
     (tmp_path / "test_greetings.py").write_text(tests)
     options = "-q -p no:cacheprovider -o asyncio_mode=auto"
