@@ -121,13 +121,13 @@ def shared_errors(obj: Object) -> list[FieldError]:
 
 
 def create_errors(
-    obj: Object, name_problems: Callable[[str], list[str]] | None
+    obj: Object, name_problems: Callable[[str], list[str]] | None, *, custom: bool
 ) -> list[FieldError]:
     """All errors of a new object's metadata, in the server's order."""
     return [
         *name_errors(obj, name_problems),
         *shared_errors(obj),
-        *finalizer_errors(obj),
+        *finalizer_errors(obj, standard=not custom),
     ]
 
 
@@ -193,12 +193,14 @@ def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
             found.append(invalid_value(f"{path}.apiVersion", version, "version must not be empty"))
         if not owner.get("kind"):
             found.append(invalid_value(f"{path}.kind", "", "must not be empty"))
-        for name in ("name", "uid"):
-            if not owner.get(name):
-                found.append(invalid_value(f"{path}.{name}", "", "must not be empty"))
+        found += [
+            invalid_value(f"{path}.{name}", "", "must not be empty")
+            for name in ("name", "uid")
+            if not owner.get(name)
+        ]
         if version == "v1" and owner.get("kind") == "Event":
             problem = "/v1, Kind=Event is disallowed from being an owner"
-            found.append(invalid_value(path, owner, problem))
+            found.append(_invalid_owners(path, _in_order(owner), problem))
         if owner.get("controller"):
             if controller is None:
                 controller = owner
@@ -208,17 +210,29 @@ def _owner_errors(owners: list[dict[str, Any]]) -> list[FieldError]:
                     'Only one reference can have Controller set to true. Found "true" in'
                     f" references for {first} and {second}"
                 )
-                found.append(invalid_value(path, owners, problem))
+                found.append(_invalid_owners(path, [_in_order(one) for one in owners], problem))
     return found
 
 
-def finalizer_errors(obj: Object) -> list[FieldError]:
-    """Errors of the names of finalizers."""
+_OWNER_FIELDS: Final = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+
+
+def _in_order(owner: dict[str, Any]) -> dict[str, Any]:
+    return {name: owner[name] for name in _OWNER_FIELDS if name in owner}
+
+
+def _invalid_owners(path: str, value: Any, problem: str) -> FieldError:
+    shown = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return FieldError(path, "FieldValueInvalid", f"Invalid value: {shown}: {problem}")
+
+
+def finalizer_errors(obj: Object, *, standard: bool) -> list[FieldError]:
+    """Errors of the names of finalizers; built-in kinds take ``standard`` names and paths only."""
     found: list[FieldError] = []
     finalizers = obj["metadata"].get("finalizers") or []
     for name in finalizers:
         found += [invalid_value("metadata.finalizers", name, p) for p in label_key_problems(name)]
-    for index, name in enumerate(finalizers):
+    for index, name in enumerate(finalizers if standard else ()):
         if "/" not in name and name not in ("foregroundDeletion", "orphan", "kubernetes"):
             problem = "name is neither a standard finalizer name nor is it fully qualified"
             found.append(invalid_value(f"metadata.finalizers[{index}]", name, problem))

@@ -48,10 +48,10 @@ def clauses(header: str) -> list[_Clause]:
         media_type, *rest = (piece.strip() for piece in part.split(";"))
         if not media_type:
             continue
-        parameters = dict(
-            (name.strip().lower(), value.strip().strip('"'))
+        parameters = {
+            name.strip().lower(): value.strip().strip('"')
             for name, _, value in (piece.partition("=") for piece in rest)
-        )
+        }
         try:
             quality = float(parameters.pop("q", "1"))
         except ValueError:
@@ -91,10 +91,25 @@ def accepted(header: str, *, pretty: bool = False, watch: bool = False) -> Form:
 def encode(content: Any, form: Form) -> bytes:
     """The bytes of an answer."""
     if form.media_type == YAML:
-        return yaml.safe_dump(content, allow_unicode=True, sort_keys=True).encode()
+        text = yaml.dump(content, Dumper=_Dumper, allow_unicode=True, sort_keys=True)
+        return text.encode()
     if form.pretty:
         return msgspec.json.format(json_bytes(content), indent=2) + b"\n"
     return json_bytes(content) + b"\n"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes text that is not plain in double quotes, as the server does."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    tag = "tag:yaml.org,2002:str"
+    plain = dumper.resolve(yaml.ScalarNode, text, (True, False)) == tag
+    style = None if plain else '"'
+    return dumper.represent_scalar(tag, text, style="|" if "\n" in text else style)
+
+
+_Dumper.add_representer(str, _text)
 
 
 def json_bytes(content: Any) -> bytes:

@@ -190,22 +190,20 @@ def list_options(query: Query, *, watch: bool) -> ListOptions:
 def _list_errors(options: ListOptions) -> list[FieldError]:
     path = "resourceVersionMatch"
     causes: list[FieldError] = []
-    if options.initial_events is not None:
-        problem = "sendInitialEvents is forbidden for list"
-        causes.append(forbidden_field("sendInitialEvents", problem))
-    if not options.match:
-        return causes
-    if not options.resource_version:
+    if options.match and not options.resource_version:
         problem = "resourceVersionMatch is forbidden unless resourceVersion is provided"
         causes.append(forbidden_field(path, problem))
-    if options.token:
+    if options.match and options.token:
         problem = "resourceVersionMatch is forbidden when continue is provided"
         causes.append(forbidden_field(path, problem))
-    if options.match not in ("Exact", "NotOlderThan"):
+    if options.match not in ("", "Exact", "NotOlderThan"):
         causes.append(not_supported(path, options.match, ["Exact", "NotOlderThan", ""]))
     if options.match == "Exact" and options.resource_version == "0":
         problem = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
         causes.append(forbidden_field(path, problem))
+    if options.initial_events is not None:
+        problem = "sendInitialEvents is forbidden for list"
+        causes.append(forbidden_field("sendInitialEvents", problem))
     return causes
 
 

@@ -114,6 +114,8 @@ class ResourceType:
         Bring an object into the form that the server would write after reading it: drop what the
         schema does not know, refuse values of a wrong type by a ValueError with the decoder's
         text (it becomes a 400). Called before ``defaults``.
+    ``prune``
+        Of custom resources: drop what the schema does not know, in place; the dropped paths.
     ``selectable``
         Fields that a field selector may name beyond metadata.name and metadata.namespace.
     ``prepare_create``, ``prepare_update``
@@ -155,6 +157,7 @@ class ResourceType:
     to_stored: Callable[[Object], Object] | None = None
     from_stored: Callable[[Object], Object] | None = None
     decode: Callable[[Object], None] = _nothing
+    prune: Callable[[Object], list[str]] | None = None
     defaults: Callable[[Object], None] = _nothing
     prepare_create: Callable[[Object, Host], None] = _nothing_to_create
     prepare_update: Callable[[Object, Object, Host], None] = _nothing_to_update

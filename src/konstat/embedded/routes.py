@@ -91,7 +91,7 @@ def find_route(segments: list[str], registry: Registry) -> Route:
     if len(rest) < 2:
         raise absent
     version, *parts = rest
-    watch = parts[0] == "watch" and built_in
+    watch = parts[0] == "watch"
     if watch:
         parts = parts[1:]
     route = _in_namespace(registry, group, version, parts) or _outside(

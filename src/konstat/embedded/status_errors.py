@@ -90,7 +90,8 @@ def not_supported(path: str, value: Any, choices: Sequence[str]) -> FieldError:
 class StatusError(Exception):
     """An error answer: ``code`` is the HTTP status, the rest fills the Status object.
 
-    ``plain`` is set for the few answers that are plain text instead of a Status.
+    ``plain`` is set for the few answers that are plain text instead of a Status;
+    ``list_metadata`` is the metadata of the Status (a continue token after a 410).
     """
 
     def __init__(
@@ -110,13 +111,14 @@ class StatusError(Exception):
         self.details = None if details is None else dict(details)
         self.retry_after_seconds = retry_after_seconds
         self.plain = plain
+        self.list_metadata: dict[str, Any] = {}
 
     def status(self) -> dict[str, Any]:
         """The Status object, members in the server's order."""
         content: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.list_metadata,
             "status": "Failure",
             "message": self.message,
         }
@@ -281,7 +283,11 @@ def method_not_allowed(method: str = "") -> StatusError:
 
 def too_large(limit_bytes: int) -> StatusError:
     """413: the body of the request."""
-    return StatusError(f"limit is {limit_bytes}", code=413, reason="RequestEntityTooLarge")
+    return StatusError(
+        f"Request entity too large: limit is {limit_bytes}",
+        code=413,
+        reason="RequestEntityTooLarge",
+    )
 
 
 def internal_error(message: str, *, causes: bool = False) -> StatusError:

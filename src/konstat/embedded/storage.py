@@ -20,6 +20,8 @@ Object: TypeAlias = dict[str, Any]
 Operation: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
 
 FIRST_REVISION: Final = 1
+# Followers of this name are woken by changes of every table.
+ANY: Final = "*"
 
 
 class Key(NamedTuple):
@@ -179,6 +181,7 @@ class Storage:
             # In large steps: forgetting one change at a time would copy the log each time.
             self.compact(self._log[-self._history].revision)
         self._wake(table)
+        self._wake(self._table(ANY))
 
     # --- followers ----------------------------------------------------------------------------
 
