@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from konstat.base.yamltext import load_yaml
-from konstat.embedded import gojson, gotext
+from konstat.embedded import gojson, gotext, protobuf
 from konstat.embedded import status_errors as errors
 from konstat.embedded.gojson import JSONTextError, Members
 from konstat.embedded.options import FieldValidation
@@ -24,7 +24,7 @@ _GO_TYPE_META: Final = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\"";'
     ' Kind string "json:\\"kind,omitempty\\"" }'
 )
-BODY_TYPES: Final = ("application/json", "application/yaml")
+BODY_TYPES: Final = ("application/json", "application/yaml", protobuf.MEDIA_TYPE)
 
 
 class Decoded:
@@ -50,6 +50,8 @@ def read_object(
     elif given == "application/json":
         value = _parse(body, kind)
         members = gojson.members(body) if validation != "Ignore" else None
+    elif given == protobuf.MEDIA_TYPE and not kind.custom:
+        value, members = from_protobuf(body), None
     else:
         raise errors.unsupported_media_type(given, BODY_TYPES)
     if not isinstance(value, dict):
@@ -137,6 +139,14 @@ def _from_yaml(body: bytes) -> Any:
         return load_yaml(body.decode("utf-8", "replace"), source="the body of the request")
     except UserError as error:
         raise errors.bad_request(str(error)) from error
+
+
+def from_protobuf(body: bytes) -> Object:
+    """The object of a protobuf body; raises a 400."""
+    try:
+        return protobuf.decode(body)
+    except ValueError as error:
+        raise errors.bad_request(f"the protobuf body cannot be read: {error}") from error
 
 
 def _unrecognized(kind: ResourceType, problem: str) -> Exception:
