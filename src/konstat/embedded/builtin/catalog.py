@@ -8,12 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from konstat.embedded.builtin import columns, defaults, definitions, events, kinds, validation
+from konstat.embedded.builtin import (
+    admission,
+    columns,
+    defaults,
+    definitions,
+    encoding,
+    events,
+    kinds,
+    validation,
+    warnings,
+)
 from konstat.embedded.builtin.kinds import Entry
 from konstat.embedded.builtin.preparing import Preparing
+from konstat.embedded.builtin.validation import Checks
 from konstat.embedded.registry import ALL_VERBS, Host, Object, ResourceType, Schema
+from konstat.embedded.status_errors import FieldError, invalid
+
+# The kinds that a quota can count.
+_COUNTED: Final = frozenset(
+    f"{entry.plural}.{entry.group}" if entry.group else entry.plural
+    for entry in kinds.ENTRIES
+    if entry.namespaced and entry.group != "events.k8s.io"
+)
+_WARNINGS: Final = {("", "Endpoints"): warnings.endpoints, ("", "Pod"): warnings.pod}
 
 
 def builtin_types() -> list[ResourceType]:
@@ -27,21 +47,26 @@ def _resource_type(entry: Entry) -> ResourceType:
     preparing = Preparing(
         definition=definition,
         moved_by=entry.moved_by,
-        generation=entry.moved_by is not None,
+        generation=entry.moved_by is not None and entry.born_with_generation,
         resets_status=entry.resets_status,
         has_status="status" in properties,
         create=partial(_create, entry),
-        update=entry.prepare,
+        update=partial(_update, entry),
     )
     checks = validation.of(entry.group, entry.kind)
     prepare_status = entry.prepare_status
     further: dict[str, Any] = {}
     if prepare_status is not None:
         further["prepare_status"] = prepare_status
+    if (entry.group, entry.kind) in _WARNINGS:
+        further["warnings"] = _WARNINGS[entry.group, entry.kind]
     if entry.grace:
         further["grace_seconds"] = _grace
     if entry.group == "events.k8s.io":
         further |= {"to_stored": events.to_core, "from_stored": events.from_core}
+        further["validate"] = partial(_validate_event, checks)
+    else:
+        further["validate"] = checks.validate
     return ResourceType(
         group=entry.group,
         version=entry.version,
@@ -57,10 +82,10 @@ def _resource_type(entry: Entry) -> ResourceType:
         columns=columns.of(entry.group, entry.kind),
         selectable={name: _reader(path) for name, path in entry.selectable.items()},
         store=entry.store,
-        defaults=partial(_complete, definition),
+        decode=partial(_decode, definition),
+        defaults=partial(_fill, definition),
         prepare_create=preparing.prepare_create,
         prepare_update=preparing.prepare_update,
-        validate=checks.validate,
         validate_status=checks.validate_status,
         name_problems=entry.name_problems,
         unconditional_update=entry.unconditional_update,
@@ -71,14 +96,32 @@ def _resource_type(entry: Entry) -> ResourceType:
 
 def _create(entry: Entry, new: Object, host: Host) -> None:
     entry.prepare(new, None, host)
+    admission.admit(entry.group, entry.plural, new, None, host, _COUNTED)
+
+
+def _update(entry: Entry, new: Object, old: Object, host: Host) -> None:
+    entry.prepare(new, old, host)
+    admission.admit(entry.group, entry.plural, new, old, host, _COUNTED)
 
 
 def _schema(definition: str) -> Schema:
     return definitions.schema(definition)
 
 
-def _complete(definition: str, obj: Object) -> None:
-    defaults.complete(obj, definition)
+def _decode(definition: str, obj: Object) -> None:
+    encoding.decode(obj, definition)
+
+
+def _fill(definition: str, obj: Object) -> None:
+    defaults.fill(obj, definition)
+
+
+def _validate_event(checks: Checks, new: Object, old: Object | None) -> list[FieldError]:
+    """Of Events of events.k8s.io too, the server speaks as of core's."""
+    causes = checks.validate(new, old)
+    if causes:
+        raise invalid("", "Event", new["metadata"].get("name", ""), causes)
+    return causes
 
 
 def _grace(obj: Object) -> int:

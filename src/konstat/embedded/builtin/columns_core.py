@@ -116,7 +116,10 @@ def _kernel(obj: Object, now: datetime) -> str:
 
 
 def _info(key: str) -> Any:
-    return lambda obj, now: at(obj, f"status.nodeInfo.{key}") or UNKNOWN
+    def cell(obj: Object, now: datetime) -> str:
+        return at(obj, f"status.nodeInfo.{key}") or UNKNOWN
+
+    return cell
 
 
 # --- volumes ----------------------------------------------------------------------------------

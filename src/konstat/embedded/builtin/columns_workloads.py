@@ -28,7 +28,10 @@ from konstat.embedded.registry import Column, Object
 
 
 def _of(ready: str, wanted: str) -> Any:
-    return lambda obj, now: f"{at(obj, ready, 0)}/{at(obj, wanted, 0)}"
+    def cell(obj: Object, now: datetime) -> str:
+        return f"{at(obj, ready, 0)}/{at(obj, wanted, 0)}"
+
+    return cell
 
 
 def _count(path: str) -> Any:
@@ -147,7 +150,10 @@ def _minimum(obj: Object, now: datetime) -> str:
 
 
 def _amount(path: str) -> Any:
-    return lambda obj, now: text(at(obj, path, "N/A"))
+    def cell(obj: Object, now: datetime) -> str:
+        return text(at(obj, path, "N/A"))
+
+    return cell
 
 
 _TEMPLATE: Final = "spec.template.spec"

@@ -19,9 +19,7 @@ from konstat.embedded.builtin import (
     defaults_others,
     defaults_workloads,
     definitions,
-    encoding,
 )
-from konstat.embedded.status_errors import bad_request
 
 Object = dict[str, Any]
 Default = Callable[[Object], None]
@@ -31,20 +29,6 @@ _BY_TYPE: Final[Mapping[str, Default]] = {
     **defaults_workloads.DEFAULTS,
     **defaults_others.DEFAULTS,
 }
-
-
-def complete(obj: Object, name: str) -> None:
-    """Decode ``obj`` as the definition ``name`` and fill in its defaults, in place.
-
-    Raises `konstat.embedded.status_errors.StatusError` (400) for a value of the wrong type.
-    """
-    kind, version = obj.get("kind"), str(obj.get("apiVersion", "")).rpartition("/")[2]
-    try:
-        encoding.decode(obj, name)
-    except encoding.DecodeError as error:
-        problem = f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
-        raise bad_request(problem) from error
-    fill(obj, name)
 
 
 def fill(obj: Object, name: str) -> None:

@@ -27,8 +27,8 @@ def _nothing(new: Object, old: Object | None, host: Host) -> None:
 class Entry:
     """How one kind is served and prepared.
 
-    ``moved_by`` names what moves the generation (None: the kind has none); ``prepare`` serves
-    creates (without an old object) and updates.
+    ``moved_by`` names what moves the generation (None: the kind has none; some begin to count at
+    their first change only); ``prepare`` serves creates (without an old object) and updates.
     """
 
     group: str
@@ -41,6 +41,7 @@ class Entry:
     subresources: tuple[str, ...] = ()
     scale: ScalePaths | None = None
     moved_by: Sequence[str] | None = None
+    born_with_generation: bool = True
     resets_status: bool = True
     prepare: Both = _nothing
     prepare_status: Callable[[Object, Object, Host], None] | None = None
@@ -169,6 +170,7 @@ _APPS: Final = (
     ),
     Entry(
         group="apps", kind="StatefulSet", plural="statefulsets", short=("sts",), categories=ALL,
+        name_problems=names.label_problems,
         subresources=("scale", "status"), scale=_REPLICAS(selector="spec.selector"),
         moved_by=SPEC, prepare=workloads.stateful_set,
     ),
@@ -238,7 +240,7 @@ _OTHERS: Final = (
     ),
     Entry(
         group="storage.k8s.io", kind="CSIDriver", plural="csidrivers", namespaced=False,
-        unconditional_update=False, prepare=volumes.driver,
+        unconditional_update=False, moved_by=SPEC, born_with_generation=False,
     ),
     Entry(
         group="scheduling.k8s.io", kind="PriorityClass", plural="priorityclasses", short=("pc",),

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from konstat.embedded.metadata import label_problems, subdomain_problems
+from konstat.embedded import metadata
 
-__all__ = ["any_name", "label_problems", "path_segment_problems", "subdomain_problems"]
+
+def label_problems(name: str) -> list[str]:
+    """A DNS label; of a subdomain that is none, the server says just this."""
+    problems = metadata.label_problems(name)
+    if problems and "." in name and not metadata.subdomain_problems(name):
+        return [*problems[:-1], "must not contain dots"]
+    return problems
 
 
 def path_segment_problems(name: str) -> list[str]:

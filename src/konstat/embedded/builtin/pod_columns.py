@@ -147,7 +147,10 @@ def _address(obj: Object, now: datetime) -> str:
 
 
 def _or_none(path: str) -> Any:
-    return lambda obj, now: at(obj, path) or NONE
+    def cell(obj: Object, now: datetime) -> str:
+        return at(obj, path) or NONE
+
+    return cell
 
 
 def _gates(obj: Object, now: datetime) -> str:

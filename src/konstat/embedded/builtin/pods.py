@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from konstat.base import chance
+from konstat.embedded.builtin import limit_ranges
 from konstat.embedded.registry import Host
 from konstat.embedded.status_errors import forbidden
 from konstat.objects.quantity import Quantity
@@ -30,18 +31,21 @@ def prepare_create(new: Object, host: Host) -> None:
     """Give a new Pod its status and what admission adds."""
     spec = new["spec"]
     _name_both_accounts(spec)
+    _admit_account(new, host)
+    _admit_priority(new, host)
+    _require_no_runtime_class(new)
+    _add_tolerations(spec)
+    limit_ranges.admit_pod(new, host)
     status: Object = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
         status["conditions"] = [_gated()]
     new["status"] = status
-    _admit_account(new, host)
-    _admit_priority(new, host)
-    _add_tolerations(spec)
 
 
 def prepare_update(new: Object, old: Object, host: Host) -> None:
     """Keep the quality of service, move the generation with the spec."""
     _name_both_accounts(new["spec"])
+    _add_tolerations(new["spec"])
 
 
 def template_accounts(spec: Object) -> None:
@@ -167,6 +171,14 @@ def _admit_priority(new: Object, host: Host) -> None:
         policy = priority_class.get("preemptionPolicy", policy)
     spec["priority"] = value
     spec.setdefault("preemptionPolicy", policy)
+
+
+def _require_no_runtime_class(new: Object) -> None:
+    """There are no RuntimeClasses here, so none can be found."""
+    name = new["spec"].get("runtimeClassName")
+    if name:
+        problem = f'pod rejected: RuntimeClass "{name}" not found'
+        raise forbidden("pods", new["metadata"].get("name", ""), problem)
 
 
 def _add_tolerations(spec: Object) -> None:

@@ -27,6 +27,9 @@ def prepare_create(new: Object, host: Host) -> None:
 
 def prepare_update(new: Object, old: Object, host: Host) -> None:
     """Keep what was allocated, allocate what the change needs, release what it does not."""
+    first, before = new["spec"].get("clusterIP"), old["spec"].get("clusterIP")
+    if first and first != before and new["spec"].get("clusterIPs") == old["spec"].get("clusterIPs"):
+        new["spec"]["clusterIPs"] = [first, *(old["spec"].get("clusterIPs") or ())[1:]]
     _drop_by_type(new["spec"], old["spec"])
     _carry_over(new["spec"], old["spec"])
     _allocate(new, old, host)
@@ -35,6 +38,10 @@ def prepare_update(new: Object, old: Object, host: Host) -> None:
 def _allocate(new: Object, old: Object | None, host: Host) -> None:
     spec = new["spec"]
     if spec.get("type") in _WITH_ADDRESS:
+        if old is None and spec.get("ipFamilyPolicy") == "RequireDualStack":
+            problem = "this cluster is not configured for dual-stack services"
+            where = "spec.ipFamilyPolicy"
+            raise _refused(new, [invalid_value(where, "RequireDualStack", problem)])
         _families(spec)
         _address(new, old, host)
     if _needs_node_ports(spec):

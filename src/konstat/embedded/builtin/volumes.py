@@ -76,12 +76,3 @@ def _default_class(host: Host) -> str | None:
         if one["metadata"].get("creationTimestamp", "") == newest
     ]
     return min(names)
-
-
-def driver(new: Object, old: Object | None, host: Host) -> None:
-    """A CSIDriver counts changes, but does not begin to at its creation."""
-    metadata = new["metadata"]
-    if old is None:
-        metadata.pop("generation", None)
-    elif new["spec"] != old["spec"]:
-        metadata["generation"] = old["metadata"].get("generation", 0) + 1

@@ -82,7 +82,7 @@ def namespace(new: Object, old: Object | None, host: Host) -> None:
 def node(new: Object, old: Object | None, host: Host) -> None:
     """A new Node is not ready until its controller says so (TaintNodesByCondition)."""
     spec = new["spec"]
-    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+    if spec.get("podCIDR") and (spec.get("podCIDRs") or [""])[0] != spec["podCIDR"]:
         spec["podCIDRs"] = [spec["podCIDR"]]
     elif spec.get("podCIDRs") and not spec.get("podCIDR"):
         spec["podCIDR"] = spec["podCIDRs"][0]
