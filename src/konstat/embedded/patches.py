@@ -198,7 +198,7 @@ def _read_operations(sent: bytes) -> list[_Operation]:
 
 
 def _exact(sent: bytes, value: Any) -> bytes:
-    """The text that was sent; where Go mends it (halves of surrogate pairs) our own of its value."""
+    """The text that was sent; our own where Go mends it (halves of surrogate pairs)."""
     text = gojson.readable(sent).encode()
     try:
         msgspec.json.decode(text)

@@ -147,14 +147,15 @@ class MapStructure:
         self._fields: dict[str, Structure] = {}
         self._rest: Structure | None = None
         self._rest_schema: Schema | None = None
+        self.deduced = False
         self.atomic = schema.get("x-kubernetes-map-type") == "atomic"
         further = schema.get("additionalProperties")
         if isinstance(further, Mapping):
             self._rest_schema = further
         elif further is True or (further is None and (preserve or not self._schemas)):
             self._rest = DEDUCED
-        # Ownership below a map without any declared member is never fitted to a changed schema.
-        self.deduced = not self._schemas and self._rest is DEDUCED
+            # Ownership below a map without declared members is not fitted to a changed schema.
+            self.deduced = not self._schemas
 
     def declares(self, name: str) -> bool:
         """Whether ``name`` is a named field, not a further member."""
