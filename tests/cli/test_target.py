@@ -35,8 +35,8 @@ def test_a_file_and_a_module_with_and_without_attribute(target: str) -> None:
 
 def test_a_file_elsewhere_finds_the_modules_beside_it(write, webapp: Path, folder: Path) -> None:
     webapp.unlink()
-    write("deep/manifests.py", "NAME = 'manifests'")
-    write("deep/operators.py", f"from manifests import NAME\n{webapp_text()}")
+    write("deep/beside_it.py", "NAME = 'beside it'")
+    write("deep/operators.py", f"from beside_it import NAME\n{webapp_text()}")
     assert _names(str(folder / "deep" / "operators.py")) == ["WebApp"]
     assert "operators" in sys.modules
     assert _names("deep/operators.py") == ["WebApp"], "loaded once, found again"

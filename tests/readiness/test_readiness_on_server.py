@@ -51,12 +51,13 @@ async def judge(client: Client, cls: Any, name: str, namespace: str) -> Readines
 
 
 async def wait_for(
-    client: Client, cls: Any, name: str, namespace: str, reason: Reason
+    client: Client, cls: Any, name: str, namespace: str, reason: Reason, *, begins: str = ""
 ) -> Readiness:
+    """The verdict once it has that reason and its message begins so; pods come one by one."""
     deadline = clock.monotonic() + DEADLINE_SECONDS
     while True:
         verdict = await judge(client, cls, name, namespace)
-        if verdict.reason == reason:
+        if verdict.reason == reason and verdict.message.startswith(begins):
             return verdict
         assert clock.monotonic() < deadline, f"still {verdict}"
         await clock.sleep(0.1)
@@ -87,9 +88,11 @@ async def test_a_deployment_that_no_node_takes(control_plane: ControlPlane, name
     async with control_plane.client() as client:
         made = await create(client, Deployment, workload(), namespace)
         assert compute(made).reason == Reason.GENERATION_NOT_OBSERVED
-        verdict = await wait_for(client, Deployment, "web", namespace, Reason.UNSCHEDULABLE)
+        begins = "2 of 2 pods: no node takes the pod: "
+        verdict = await wait_for(
+            client, Deployment, "web", namespace, Reason.UNSCHEDULABLE, begins=begins
+        )
         assert (verdict.state, verdict.turn) == (State.PROGRESSING, Turn.USER)
-        assert verdict.message.startswith("2 of 2 pods: no node takes the pod: ")
 
 
 async def test_a_quota_reads_the_same_at_each_try(

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from konstat.testing.rig_binaries import ASSETS_VARIABLE, Binaries
+
 pytest_plugins = ["pytester"]
 
 ASKS_FOR_IT = """
@@ -64,9 +66,10 @@ def test_tests_that_need_the_rig_carry_the_marker(pytester: pytest.Pytester) -> 
 
 
 def test_an_operators_tests_use_the_fixtures(
-    pytester: pytest.Pytester, rig_binaries: object
+    pytester: pytest.Pytester, rig_binaries: Binaries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert rig_binaries
+    # pytester gives its run a home of its own, where nothing is built.
+    monkeypatch.setenv(ASSETS_VARIABLE, str(rig_binaries.folder))
     pytester.makepyfile("""
         from konstat.objects.kind import Kind
         from konstat.testing import Options
