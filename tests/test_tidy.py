@@ -94,7 +94,7 @@ SINGLE_ENTRIES = {
         ("base/chance.py", "testing/"),
     ),
     "spawning": (r"\b(create_task|ensure_future|TaskGroup)\(", ("base/tasks.py",)),
-    "HTTP": (r"^\s*(import|from) aiohttp", ("client/", "services/health.py")),
+    "HTTP": (r"^\s*(import|from) aiohttp", ("client/", "embedded/http.py", "services/health.py")),
     "the terminal": (r"^\s*(import|from) (click|rich)\b", ("cli/",)),
 }
 

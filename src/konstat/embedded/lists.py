@@ -13,9 +13,7 @@ import json
 from bisect import bisect_left
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
-from konstat.embedded import gojson
+from konstat.embedded import gojson, gotext
 from konstat.embedded import status_errors as errors
 from konstat.embedded.options import ListOptions
 from konstat.embedded.registry import Object, ResourceType
@@ -172,16 +170,21 @@ def _write_token(revision: int, start: str) -> str:
 
 def _read_token(text: str) -> _Token:
     try:
-        padded = text + "=" * (-len(text) % 4)
-        data = base64.b64decode(padded, altchars=b"-_", validate=True)
-        content = msgspec.json.decode(data)
+        data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
-        raise _bad_token(_problem(text, error)) from error
+        problem = f"illegal base64 data at input byte {len(text) - len(text) % 4}"
+        raise _bad_token(problem) from error
+    try:
+        content = gojson.decode(data)
+    except gojson.JSONTextError as error:
+        raise _bad_token(str(error)) from error
     if not isinstance(content, dict):
-        raise _bad_token("json: cannot unmarshal into Go value of type storage.continueToken")
+        kind = gotext.json_type(content)
+        problem = f"json: cannot unmarshal {kind} into Go value of type storage.continueToken"
+        raise _bad_token(problem)
     version, revision, start = content.get("v"), content.get("rv", 0), content.get("start", "")
     if version != _TOKEN_VERSION:
-        raise _bad_token(f"server does not recognize this encoded version {version}")
+        raise _bad_token(f"server does not recognize this encoded version {version or ''}")
     if not isinstance(revision, int) or not isinstance(start, str) or revision == 0:
         raise _bad_token(f"incorrect encoded start resourceVersion (version {version})")
     if not start:
@@ -189,14 +192,6 @@ def _read_token(text: str) -> _Token:
     if not start.startswith("/"):
         raise _bad_token(start)
     return _Token(revision, start)
-
-
-def _problem(text: str, error: Exception) -> str:
-    try:
-        data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        return f"illegal base64 data at input byte {len(text) - len(text) % 4}"
-    return gojson.syntax_problem(gojson.readable(data)) or str(error)
 
 
 def _bad_token(problem: str) -> StatusError:
