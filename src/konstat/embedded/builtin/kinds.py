@@ -166,7 +166,6 @@ _APPS: Final = (
         group="apps", kind="ReplicaSet", plural="replicasets", short=("rs",), categories=ALL,
         subresources=("scale", "status"), scale=_REPLICAS(selector="spec.selector"),
         moved_by=SPEC, prepare=workloads.deployment,
-        selectable={"status.replicas": "status.replicas"},
     ),
     Entry(
         group="apps", kind="StatefulSet", plural="statefulsets", short=("sts",), categories=ALL,

@@ -8,9 +8,10 @@ from typing import Final
 
 from konstat.base import clock
 
+_TWO: Final = r"[0-9]{2}"
 _PARTS: Final = (
-    ("2006", r"\d{4}"), ("-", "-"), ("01", r"\d{2}"), ("-", "-"), ("02", r"\d{2}"), ("T", "T"),
-    ("15", r"\d{2}"), (":", ":"), ("04", r"\d{2}"), (":", ":"), ("05", r"\d{2}"),
+    ("2006", r"[0-9]{4}"), ("-", "-"), ("01", _TWO), ("-", "-"), ("02", _TWO), ("T", "T"),
+    ("15", _TWO), (":", ":"), ("04", _TWO), (":", ":"), ("05", _TWO),
 )  # fmt: skip
 _SECONDS: Final = "2006-01-02T15:04:05Z07:00"
 _MICRO: Final = "2006-01-02T15:04:05.000000Z07:00"
@@ -26,10 +27,10 @@ def canonical(text: str, *, micro: bool = False) -> str:
         if match is None:
             raise ValueError(f'{start}"{text[position:]}" as "{word}"')
         position = match.end()
-    fraction = re.compile(r"\.\d{6}(?!\d)" if micro else r"(\.\d+)?").match(text, position)
+    fraction = re.compile(r"\.[0-9]{6}(?![0-9])" if micro else r"(\.[0-9]+)?").match(text, position)
     if fraction is None:
         raise ValueError(f'{start}"{text[position:]}" as ".000000"')
-    zone = re.compile(r"Z|[+-]\d{2}:\d{2}").match(text, fraction.end())
+    zone = re.compile(r"Z|[+-][0-9]{2}:[0-9]{2}").match(text, fraction.end())
     if zone is None:
         raise ValueError(f'{start}"{text[fraction.end() :]}" as "Z07:00"')
     if zone.end() != len(text):
