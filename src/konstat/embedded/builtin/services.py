@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from konstat.embedded.registry import Host
-from konstat.embedded.status_errors import FieldError, invalid, invalid_value
+from konstat.embedded.status_errors import FieldError, internal_error, invalid, invalid_value
 
 Object = dict[str, Any]
 
@@ -47,7 +47,7 @@ def _allocate(new: Object, old: Object | None, host: Host) -> None:
     if _needs_node_ports(spec):
         _node_ports(new, host)
     if _needs_health_check(spec) and not spec.get("healthCheckNodePort"):
-        spec["healthCheckNodePort"] = _free_port(host, set(_own_ports(spec)))
+        spec["healthCheckNodePort"] = _free_port(new, host)
 
 
 # --- addresses --------------------------------------------------------------------------------
@@ -132,16 +132,20 @@ def _node_ports(new: Object, host: Host) -> None:
     for port in spec.get("ports", ()):
         if not port.get("nodePort"):
             # One number under two protocols shares one node port.
-            free = by_number.get(port["port"]) or _free_port(host, set(_own_ports(spec)))
+            free = by_number.get(port["port"]) or _free_port(new, host)
             port["nodePort"] = free
         by_number.setdefault(port["port"], port["nodePort"])
 
 
-def _free_port(host: Host, own: set[int]) -> int:
-    for _ in NODE_PORTS:
-        if (port := host.next_node_port()) not in own:
+def _free_port(new: Object, host: Host) -> int:
+    """The first port from what the host offers on that no Service has, this one included."""
+    taken = {*_taken_ports(new, host), *_own_ports(new["spec"])}
+    first = host.next_node_port()
+    for port in (*range(first, NODE_PORTS.stop), *range(NODE_PORTS.start, first)):
+        if port not in taken:
             return port
-    raise AssertionError("every node port belongs to one Service")
+    problem = "failed to allocate a nodePort: range is full"
+    raise internal_error(problem)
 
 
 def _own_ports(spec: Object) -> Iterator[int]:
