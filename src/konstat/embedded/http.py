@@ -50,10 +50,11 @@ async def serve(
     """
     _require_loopback(host)
     shell = _Shell(server)
-    runner = web.ServerRunner(web.Server(shell.handle, access_log=None), handler_cancellation=True)
+    inner = web.Server(shell.handle, access_log=None, handler_cancellation=True)
+    runner = web.ServerRunner(inner, shutdown_timeout=0.5)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, shutdown_timeout=0)
+        site = web.TCPSite(runner, host, port)
         try:
             await site.start()
         except OSError as error:
