@@ -144,6 +144,19 @@ KUBELET_SHOWN_SECONDS: Final = 2.0  # an error is seen as itself so long, before
 KUBELET_RECHECK_SECONDS: Final = 2.0  # for ConfigMaps and Secrets that were not there
 IMAGE_REFERENCE_CHARACTERS: Final = 1024
 IMAGE_NAME_CHARACTERS: Final = 255  # host and path; longer is refused by runtimes
+PROCESSES: Final = 256  # containers that run as local processes at once
+PROCESS_COMMAND_CHARACTERS: Final = 64 * 1024  # of one mapping; Linux takes 128 KiB an argument
+PROCESS_END_SECONDS: Final = 5.0  # for processes to end by themselves when the actor ends
+PROCESS_KILL_SECONDS: Final = 5.0  # for a keeper to end all it keeps, which takes it milliseconds
+PROCESS_FOLDER_TRIES: Final = 5  # of removing a folder that something still wrote to
+CONTAINER_LOG_BYTES: Final = 10 * 1024 * 1024  # of one file, as a kubelet; there are two
+CONTAINER_LOG_LINE_BYTES: Final = 16 * 1024  # longer lines are stored in pieces, as by containerd
+CONTAINER_LOG_READ_BYTES: Final = 64 * 1024
+TERMINATION_MESSAGE_BYTES: Final = 4096  # as a kubelet takes from the file …
+TERMINATION_LOG_BYTES: Final = 2048  # … and from the end of a log
+TERMINATION_LOG_LINES: Final = 80
+PROBE_ANSWER_BYTES: Final = 10 * 1024  # read of the answer to a probe
+PROBE_TEXT_CHARACTERS: Final = 240  # of a failed probe, in an event
 
 # --- actors of the control plane ------------------------------------------------------------
 ACTOR_WORKERS: Final = 4  # attempts at once of each actor
