@@ -5,29 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from both_servers import CRDS, PLAINS, WIDGETS, Subject, fresh
+from both_servers import Subject, fresh, prepare
 
 from konstat.client.transport import HttpTransport
 from konstat.embedded.memory import MemoryTransport
 from konstat.embedded.server import EmbeddedServer
 from konstat.testing import ControlPlane
-
-_NAMESPACES = "/api/v1/namespaces"
-
-
-def _namespace(name: str) -> dict[str, object]:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-
-
-async def _prepare(subject: Subject) -> None:
-    """Definitions and a namespace of its own."""
-    for crd in (WIDGETS, PLAINS):
-        answer = await subject.post(CRDS, crd)
-        assert answer.code in (201, 409), answer
-    for path in (subject.widgets, subject.plains):
-        await subject.until(path, lambda answer: answer.code == 200)
-    answer = await subject.post(_NAMESPACES, _namespace(subject.namespace))
-    assert answer.code == 201, answer
 
 
 @pytest.fixture(
@@ -48,9 +31,9 @@ async def server(server_name: str, request: pytest.FixtureRequest) -> AsyncItera
         await transport.prepare()
     subject = Subject(server_name, transport, fresh("conformance-"))
     try:
-        await _prepare(subject)
+        await prepare(subject)
         yield subject
         if subject.is_real:
-            await subject.delete(f"{_NAMESPACES}/{subject.namespace}")
+            await subject.delete(f"/api/v1/namespaces/{subject.namespace}")
     finally:
         await transport.close()

@@ -364,3 +364,18 @@ WIDGETS: Final = definition(
     ],
 )
 PLAINS: Final = definition("plains", "Plain", OPEN_SCHEMA)
+
+
+def _namespace(name: str) -> Object:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+async def prepare(subject: Subject) -> None:
+    """Give a server the definitions of the tests, and the subject a namespace."""
+    for crd in (WIDGETS, PLAINS):
+        answer = await subject.post(CRDS, crd)
+        assert answer.code in (201, 409), answer
+    for path in (subject.widgets, subject.plains):
+        await subject.until(path, lambda answer: answer.code == 200)
+    answer = await subject.post("/api/v1/namespaces", _namespace(subject.namespace))
+    assert answer.code == 201, answer
