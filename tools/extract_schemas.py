@@ -249,6 +249,55 @@ def forms(definitions: dict[str, Any], declarations: Declarations) -> dict[str, 
     return found
 
 
+# --- the server's own types -------------------------------------------------------------------
+
+_INTERNAL_ROOTS: Final = ("PodTemplateSpec", "PersistentVolumeClaimSpec", "PersistentVolumeSource")
+_MEMBER: Final = re.compile(r"^\t(?:(\w+)[ \t]+)?([\w.*\[\]]+)[ \t]*(?://.*)?$", re.MULTILINE)
+_PLAIN: Final = {"string": "t", "bool": "b"}
+
+
+def internal_forms() -> dict[str, Any]:
+    """The members of the types that the server prints in some refusals, in Go's order.
+
+    Each is ``Name code[:Struct]``: ``s`` a struct, ``p`` a pointer to one, ``l`` a list of them,
+    ``n`` what is null when absent, ``t`` text, ``i`` a number, ``b`` a boolean, ``q`` a quantity,
+    ``o`` an int or string, ``m`` metadata.
+    """
+    text = (module_folder("k8s.io/kubernetes") / "pkg/apis/core/types.go").read_text()
+    structs, named = dict(_STRUCT.findall(text)), dict(_NAMED.findall(text))
+    found: dict[str, Any] = {}
+    waiting = list(_INTERNAL_ROOTS)
+    while waiting:
+        struct = waiting.pop()
+        if struct not in found:
+            found[struct] = list(_internal_members(structs[struct], structs, named))
+            waiting += [one.partition(":")[2] for one in found[struct] if ":" in one]
+    return found
+
+
+def _internal_members(body: str, structs: dict[str, str], named: dict[str, str]) -> Iterator[str]:
+    for name, go_type in _MEMBER.findall(body):
+        if name:
+            yield f"{name} {_internal_code(go_type, structs, named)}"
+        elif go_type == "metav1.ObjectMeta":
+            yield "ObjectMeta m"
+        else:
+            yield from _internal_members(structs[go_type], structs, named)
+
+
+def _internal_code(go_type: str, structs: dict[str, str], named: dict[str, str]) -> str:
+    bare = go_type.lstrip("*").removeprefix("[]").lstrip("*")
+    if bare in structs:
+        code = "p" if go_type.startswith("*") else "l" if go_type.startswith("[]") else "s"
+        return f"{code}:{bare}"
+    if go_type.startswith(("*", "[", "map[")):
+        return "n"
+    if go_type in named:
+        return _internal_code(named[go_type], structs, named)
+    special = {"resource.Quantity": "q", "intstr.IntOrString": "o", "types.UID": "t"}
+    return special.get(go_type) or _PLAIN.get(go_type) or ("n" if "." in go_type else "i")
+
+
 # --- files ------------------------------------------------------------------------------------
 
 
@@ -274,6 +323,7 @@ def files(definitions: dict[str, Any], go_forms: dict[str, Any]) -> dict[str, st
     written = {name: text_of(content) for name, content in packages.items()}
     if go_forms:
         written["forms.json"] = text_of(go_forms)
+        written["internal.json"] = text_of(internal_forms())
     return written
 
 

@@ -30,7 +30,7 @@ def definitions() -> dict[str, dict[str, Any]]:
     """Every definition by its full name; not to be changed."""
     found: dict[str, dict[str, Any]] = {}
     for name, content in _files():
-        if name != "forms.json":
+        if name not in ("forms.json", "internal.json"):
             found |= content
     return found
 
@@ -49,6 +49,19 @@ def _files() -> Iterator[tuple[str, dict[str, Any]]]:
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
         if file.name.endswith(".json"):
             yield file.name, msgspec.json.decode(file.read_bytes())
+
+
+@cache
+def internal() -> dict[str, tuple[tuple[str, str, str], ...]]:
+    """The members of the server's own types: name, code and struct, as in the extraction."""
+    content = next(content for name, content in _files() if name == "internal.json")
+    return {struct: tuple(_member(text) for text in members) for struct, members in content.items()}
+
+
+def _member(text: str) -> tuple[str, str, str]:
+    name, _, code = text.partition(" ")
+    code, _, struct = code.partition(":")
+    return name, code, struct
 
 
 def form(name: str) -> Mapping[str, Field]:

@@ -1,9 +1,7 @@
 """Which checks a kind has: a table from the kind to its `Checks`.
 
 The modules beside this one hold the checks, by group. Metadata that all kinds share is checked
-by `konstat.embedded.metadata` before them. Unlike the real server, a refused update of a Pod, a
-claim or a volume does not print what differs, and a Job's template is printed in the words of the
-API instead of Go's.
+by `konstat.embedded.metadata` before them.
 """
 
 from __future__ import annotations

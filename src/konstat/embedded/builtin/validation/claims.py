@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from konstat.embedded.builtin.validation import basics
 from konstat.embedded.builtin.validation.basics import Errors, Object, one_of
+from konstat.embedded.builtin.validation.printed import difference
 from konstat.embedded.status_errors import (
     forbidden_field,
     invalid_value,
@@ -66,26 +67,34 @@ def claim(new: Object, old: Object | None) -> Errors:
     yield from claim_spec("spec", new["spec"])
     if old is None:
         return
-    bound = new["status"].get("phase") == "Bound"
-    after, before = dict(new["spec"]), dict(old["spec"])
-    if not before.get("volumeName"):
-        after.pop("volumeName", None)
-        before.pop("volumeName", None)
-    if "storageClassName" not in before:
-        after.pop("storageClassName", None)
-    if bound:
-        for spec in (after, before):
-            resources = dict(spec["resources"])
-            requests = dict(resources.get("requests", {}))
-            requests.pop("storage", None)
-            spec["resources"] = {**resources, "requests": requests}
-            spec.pop("volumeAttributesClassName", None)
+    before = old["spec"]
+    after = _with_old_changeable(new, before)
     if after != before:
-        yield forbidden_field("spec", _IMMUTABLE)
+        shown = difference(before, after, "PersistentVolumeClaimSpec")
+        yield forbidden_field("spec", f"{_IMMUTABLE}\n{shown}")
     yield from _size(new, old)
     yield from basics.unchanged(
         "volumeMode", new["spec"].get("volumeMode"), old["spec"].get("volumeMode")
     )
+
+
+def _with_old_changeable(new: Object, before: Object) -> Object:
+    """The new spec with the old values of all that an update may change."""
+    made = dict(new["spec"])
+    if not before.get("volumeName"):
+        made.pop("volumeName", None)
+    if "storageClassName" not in before:
+        made.pop("storageClassName", None)
+    if new["status"].get("phase") == "Bound":
+        requests = dict(made["resources"].get("requests", {}))
+        amount = before["resources"].get("requests", {}).get("storage")
+        if amount is not None:
+            requests["storage"] = amount
+        made["resources"] = {**made["resources"], "requests": requests}
+        made.pop("volumeAttributesClassName", None)
+        if "volumeAttributesClassName" in before:
+            made["volumeAttributesClassName"] = before["volumeAttributesClassName"]
+    return made
 
 
 def _size(new: Object, old: Object) -> Errors:

@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 import zoneinfo
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, Final
 
 from konstat.embedded.builtin.names import label_problems
 from konstat.embedded.builtin.validation import basics, pods, schedules
 from konstat.embedded.builtin.validation.basics import Errors, Object, numbers_not_negative, one_of
+from konstat.embedded.builtin.validation.printed import printed
 from konstat.embedded.builtin.validation.workloads import MISMATCH, selects
-from konstat.embedded.status_errors import FieldError, invalid_value, not_supported, required_value
+from konstat.embedded.status_errors import (
+    FieldError,
+    invalid_value,
+    not_implemented,
+    not_supported,
+    required_value,
+)
 
 _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
 _NUMBERS: Final = (
@@ -42,7 +48,8 @@ def job(new: Object, old: Object | None) -> Errors:
         yield from basics.unchanged("spec.completions", completions, before.get("completions"))
     yield from basics.selector_unchanged(spec, before)
     if _fixed(spec["template"], before, old) != _fixed(before["template"], before, old):
-        yield invalid_value("spec.template", spec["template"], basics.IMMUTABLE)
+        shown = printed(spec["template"], "PodTemplateSpec")
+        yield basics.invalid_struct("spec.template", shown, basics.IMMUTABLE)
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy",
                  "successPolicy"):  # fmt: skip
         yield from basics.unchanged(f"spec.{name}", spec.get(name), before.get(name))
@@ -242,11 +249,6 @@ def _schedule(schedule: str, zone: str | None, old: Object | None) -> Errors:
         yield invalid_value(where, schedule, problem)
 
 
-@cache
-def _zones() -> set[str]:
-    return zoneinfo.available_timezones()
-
-
 def _time_zone(zone: str | None) -> Errors:
     where = "spec.timeZone"
     if zone is None:
@@ -263,5 +265,16 @@ def _time_zone(zone: str | None) -> Errors:
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         )
         yield invalid_value(where, zone, problem)
-    elif zone not in _zones():
+    elif not _exists(zone):
         yield invalid_value(where, zone, f"unknown time zone {zone}")
+
+
+def _exists(zone: str) -> bool:
+    try:
+        zoneinfo.ZoneInfo(zone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        if zone != "UTC" and not _exists("UTC"):
+            what = "time zones of CronJobs: this machine has no time zone database"
+            raise not_implemented(what) from None
+        return False
+    return True

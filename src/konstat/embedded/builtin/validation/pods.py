@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from konstat.embedded.builtin.validation import basics, containers, placement, volumes
 from konstat.embedded.builtin.validation.basics import Errors, Object, one_of
+from konstat.embedded.builtin.validation.printed import difference
 from konstat.embedded.status_errors import (
     duplicate_value,
     forbidden_field,
@@ -167,8 +168,9 @@ def _update(new: Object, old: Object) -> Errors:
         yield refused
         return
     yield from _only_added_tolerations(new.get("tolerations") or [], old.get("tolerations") or [])
-    if _without_changeable(new, old) != _without_changeable(old, old):
-        yield forbidden_field("spec", _UPDATES)
+    munged = _with_old_changeable(new, old)
+    if munged != old:
+        yield forbidden_field("spec", f"{_UPDATES}\n{difference(old, munged, 'PodSpec')}")
 
 
 def _deadline(new: Object, old: Object) -> Any:
@@ -195,17 +197,29 @@ def _only_added_tolerations(new: list[Object], old: list[Object]) -> Errors:
             return
 
 
-def _without_changeable(spec: Object, old: Object) -> Object:
-    made = copy.deepcopy(spec)
+def _with_old_changeable(new: Object, old: Object) -> Object:
+    """The new spec with the old values of all that an update may change."""
+    made = copy.deepcopy(new)
     for name in ("containers", "initContainers"):
-        for one in made.get(name) or ():
-            one.pop("image", None)
+        for one, before in zip(made.get(name) or (), old.get(name) or (), strict=True):
+            one["image"] = before.get("image", "")
     for name in ("activeDeadlineSeconds", "tolerations", "schedulingGates"):
-        made.pop(name, None)
-    before = old.get("terminationGracePeriodSeconds", 0)
-    if before < 0 and made.get("terminationGracePeriodSeconds") == 1:
-        made["terminationGracePeriodSeconds"] = before
+        _take(made, old, name)
+    grace = "terminationGracePeriodSeconds"
+    if old.get(grace, 0) < 0 and made.get(grace) == 1:
+        made[grace] = old[grace]
     if old.get("schedulingGates"):
-        made.pop("nodeSelector", None)
-        made.get("affinity", {}).pop("nodeAffinity", None)
+        _take(made, old, "nodeSelector")
+        affinity = dict(made.get("affinity") or {})
+        _take(affinity, old.get("affinity") or {}, "nodeAffinity")
+        made["affinity"] = affinity
+        if not affinity:
+            _take(made, old, "affinity")
     return made
+
+
+def _take(made: Object, old: Object, name: str) -> None:
+    if name in old:
+        made[name] = old[name]
+    else:
+        made.pop(name, None)

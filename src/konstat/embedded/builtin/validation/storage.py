@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from konstat.embedded.builtin.validation import basics, claims, volumes
 from konstat.embedded.builtin.validation.basics import Errors, Object, absent, one_of
+from konstat.embedded.builtin.validation.printed import difference
 from konstat.embedded.status_errors import (
     duplicate_value,
     forbidden_field,
@@ -76,7 +77,8 @@ def _source_unchanged(new: Object, old: Object) -> Errors:
     before = {name: old[name] for name in _SOURCES if name in old}
     if after != before:
         where = "spec.persistentvolumesource"
-        yield forbidden_field(where, f"{where} is immutable after creation")
+        shown = difference(before, after, "PersistentVolumeSource")
+        yield forbidden_field(where, f"{where} is immutable after creation\n{shown}")
     yield from basics.unchanged("volumeMode", new.get("volumeMode"), old.get("volumeMode"))
     if "nodeAffinity" in old:
         yield from basics.unchanged("nodeAffinity", new.get("nodeAffinity"), old["nodeAffinity"])
