@@ -5,13 +5,25 @@ them: `podspec` (what is read of a pod), `configuration` (ConfigMaps and Secrets
 `runtime` and `pretended` (what plays a container), `script` (annotations that make it fail),
 `memory`, `kubelet` (one step of one pod), `podstatus` (how it is written down), `patch`. Parts
 that talk to the server: `heartbeat` (a node and its lease), `pods` (the pods of all our nodes).
+`processes` is the runtime that runs containers as local processes (`acting` is what it offers).
 
 Nothing here knows a controller or a test; it needs no right beyond those of a kubelet.
 """
 
+from konstat.nodes.acting import LogQuery
 from konstat.nodes.actor import NodeActor, NodeOptions
 from konstat.nodes.memory import Pace
 from konstat.nodes.pretended import PretendedRuntime
+from konstat.nodes.processes import ProcessCommand, ProcessRuntime
 from konstat.nodes.runtime import ContainerRuntime
 
-__all__ = ["ContainerRuntime", "NodeActor", "NodeOptions", "Pace", "PretendedRuntime"]
+__all__ = [
+    "ContainerRuntime",
+    "LogQuery",
+    "NodeActor",
+    "NodeOptions",
+    "Pace",
+    "PretendedRuntime",
+    "ProcessCommand",
+    "ProcessRuntime",
+]

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 import msgspec
@@ -23,12 +25,13 @@ from konstat.cache.informers import Informers
 from konstat.client.api import Client
 from konstat.errors import KonstatError, UserError
 from konstat.kinds import Pod
+from konstat.nodes.acting import ActingRuntime, LogQuery
 from konstat.nodes.heartbeat import PlayedNode
 from konstat.nodes.memory import Pace
 from konstat.nodes.node import NodeShape
 from konstat.nodes.pods import WRITER, PodPlayer
 from konstat.nodes.pretended import PretendedRuntime
-from konstat.nodes.runtime import ContainerRuntime
+from konstat.nodes.runtime import ContainerRuntime, Warning
 from konstat.objects import codec
 from konstat.queue import QueueStatistics
 from konstat.services.events import Recorder
@@ -71,9 +74,10 @@ class NodeStatistics(msgspec.Struct, frozen=True, kw_only=True):
 class NodeActor:
     """Plays nodes until it is cancelled.
 
-    Containers are played by ``runtime``, pretended ones by default; ``pace`` sets the back-offs
-    of images and crashing containers. *Guarantees.* Writes only to nodes it has registered, their
-    Leases, pods bound to them and Events; never to another pod of the same name.
+    Containers are played by ``runtime``: pretended by default, or run as local processes by
+    `konstat.nodes.processes.ProcessRuntime`. ``pace`` sets the back-offs of images and crashing
+    containers. *Guarantees.* Writes only to nodes it has registered, their Leases, pods bound to
+    them and Events; never to another pod of the same name.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class NodeActor:
         self.options = options or NodeOptions()
         self._client = client
         self._runtime: ContainerRuntime = runtime or PretendedRuntime()
+        self._acting = self._runtime if isinstance(self._runtime, ActingRuntime) else None
         self._pace = pace or Pace()
         instance = f"actor-{chance.suffix(10)}"
         self._recorder = Recorder(client, controller="konstat.dev/nodes", instance=instance)
@@ -119,7 +124,7 @@ class NodeActor:
         """
         version = await self._server_version()
         try:
-            async with open_tasks() as tasks:
+            async with self._opened_runtime(), open_tasks() as tasks:
                 self._start(tasks, version)
                 await asyncio.Event().wait()  # until cancelled, or a task fails
         finally:
@@ -145,6 +150,18 @@ class NodeActor:
         if self._player is not None:
             self._player.add_all(name)
 
+    def logs(
+        self, pod: str, query: LogQuery | None = None, *, namespace: str = "default"
+    ) -> AsyncIterator[bytes]:
+        """What a container has said, in pieces, as the API's ``log`` subresource tells it.
+
+        Raises UserError for a pod that is not played here, and (while it is read) for a container
+        or a run that has no log; pretended containers have none.
+        """
+        if self._player is None or self._acting is None:
+            raise UserError(f"no process of pod {namespace}/{pod} runs here, so it has no log")
+        return self._acting.logs(self._player.pod(namespace, pod), query or LogQuery())
+
     def statistics(self) -> NodeStatistics:
         """A snapshot of the numbers."""
         player = self._player
@@ -155,6 +172,19 @@ class NodeActor:
         )
 
     # --- parts --------------------------------------------------------------------------------
+
+    def _opened_runtime(self) -> AbstractAsyncContextManager[None]:
+        if self._acting is None:
+            return nullcontext()
+        return self._acting.opened(changed=self._look_again, tell=self._told)
+
+    def _look_again(self, uid: str) -> None:
+        if self._player is not None:
+            self._player.queue.add(uid)
+
+    def _told(self, uid: str, warning: Warning) -> None:
+        if self._player is not None:
+            self._player.tell(uid, warning)
 
     def _node(self, name: str) -> PlayedNode:
         for node in self._nodes:

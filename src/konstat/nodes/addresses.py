@@ -1,7 +1,9 @@
-"""Addresses of nodes and pods, none of which leads anywhere. Pure but for its own bookkeeping.
+"""Addresses of nodes and pods. Pure but for its own bookkeeping.
 
 Each node has a /22 of 10.244.0.0/14 for its pods. The nodes themselves are in 198.18.0.0/15, the
-range for benchmarks (RFC 2544), because loopback addresses are not valid in EndpointSlices.
+range for benchmarks (RFC 2544), because loopback addresses are not valid in EndpointSlices. None of
+these leads anywhere. Pods that are played by local processes have addresses that answer: of
+198.19.0.0/16 where this machine takes that range for its own, else of 127.244.0.0/16.
 """
 
 from __future__ import annotations
@@ -14,6 +16,11 @@ from konstat.errors import UserError
 
 _PODS: Final = IPv4Network("10.244.0.0/14")
 _NODES: Final = IPv4Network("198.18.0.0/15")
+LOCAL_PODS: Final = IPv4Network("198.19.0.0/16")
+"""For pods that answer, on a machine with a local route for it."""
+LOOPBACK_PODS: Final = IPv4Network("127.244.0.0/16")
+"""For pods that answer, on any Linux machine; Services cannot have them as endpoints."""
+
 _PREFIX: Final = 22
 _PER_NODE: Final = 1 << (32 - _PREFIX)
 
@@ -34,12 +41,16 @@ def pod_network(index: int) -> IPv4Network:
 
 
 class AddressPool:
-    """Gives out the addresses of one node in turn, so that a free one is not used again soon."""
+    """Gives out the addresses of a network in turn, so that a free one is not used again soon.
 
-    def __init__(self, network: IPv4Network) -> None:
+    ``first`` is where it begins: two actors that share a network begin apart.
+    """
+
+    def __init__(self, network: IPv4Network, *, first: int = 1) -> None:
+        assert 1 <= first <= network.num_addresses - 2
         self._network = network
         self._used: dict[str, str] = {}
-        self._next = 1
+        self._next = first
 
     def take(self, uid: str) -> str:
         """The address of the pod ``uid``; the same until it is given back.
@@ -59,14 +70,15 @@ class AddressPool:
             f"all {len(taken)} pod addresses of {self._network} are used: bind fewer pods to it"
         )
 
-    def claim(self, uid: str, address: str) -> None:
-        """Note that the pod ``uid`` has an address already; one of another network is ignored."""
+    def claim(self, uid: str, address: str) -> bool:
+        """Note that the pod ``uid`` has an address already; False for one of another network."""
         try:
             known = IPv4Address(address) in self._network
         except ValueError:
-            return
+            return False
         if known:
             self._used[uid] = address
+        return known
 
     def give_back(self, uid: str) -> None:
         self._used.pop(uid, None)

@@ -33,17 +33,21 @@ Source = tuple[str, str]
 Found = Mapping[Source, frozenset[str] | None]
 """The keys of each source that was looked for; None where it does not exist."""
 
+Contents = Mapping[Source, Mapping[str, bytes] | None]
+"""What each source holds that was looked for; None where it does not exist."""
+
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
     """One mention of a source: by the volume or by the container of that name.
 
-    ``key`` is empty when the whole source is meant.
+    ``key`` is empty when the whole source is meant; an ``optional`` one may be missing.
     """
 
     volume: str = ""
     container: str = ""
     source: Source
     key: str = ""
+    optional: bool = False
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,12 +59,22 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
 def needs(pod: PlayedPod) -> tuple[Need, ...]:
     """Every source that must be there; optional ones are left out."""
-    return tuple(_needs(pod))
+    return tuple(need for need in _needs(pod) if not need.optional)
+
+
+def sources(pod: PlayedPod) -> tuple[Source, ...]:
+    """Every source that the pod names, optional ones among them."""
+    return tuple(dict.fromkeys(need.source for need in _needs(pod)))
+
+
+def is_token_volume(volume: Volume) -> bool:
+    """Whether the admission plugin added this volume, so that nobody has to provide for it."""
+    return volume.name.startswith(_TOKEN_VOLUME)
 
 
 def _needs(pod: PlayedPod) -> Iterator[Need]:
     for volume in pod.spec.volumes:
-        if not volume.name.startswith(_TOKEN_VOLUME):
+        if not is_token_volume(volume):
             yield from _of_volume(volume)
     for container in pod.spec.all_containers:
         yield from _of_container(container)
@@ -71,14 +85,14 @@ def _of_volume(volume: Volume) -> Iterator[Need]:
     for projection in volume.projected.sources if volume.projected else ():
         parts += [projection.config_map, projection.secret]
     for part in parts:
-        if part is None or part.optional:
+        if part is None:
             continue
         if isinstance(part, SecretVolume):
             source = (SECRET, part.secret_name or part.name)
         else:
             source = (CONFIG_MAP, part.name)
         for key in [item.key for item in part.items] or [""]:
-            yield Need(volume=volume.name, source=source, key=key)
+            yield Need(volume=volume.name, source=source, key=key, optional=part.optional)
 
 
 def _of_container(container: PlayedContainer) -> Iterator[Need]:
@@ -90,8 +104,9 @@ def _of_container(container: PlayedContainer) -> Iterator[Need]:
 
 def _of_env_from(container: PlayedContainer, whole: EnvFrom) -> Iterator[Need]:
     for kind, reference in ((CONFIG_MAP, whole.config_map_ref), (SECRET, whole.secret_ref)):
-        if reference is not None and not reference.optional:
-            yield Need(container=container.name, source=(kind, reference.name))
+        if reference is not None:
+            source = (kind, reference.name)
+            yield Need(container=container.name, source=source, optional=reference.optional)
 
 
 def _of_variable(container: PlayedContainer, variable: PlayedEnvVar) -> Iterator[Need]:
@@ -102,8 +117,13 @@ def _of_variable(container: PlayedContainer, variable: PlayedEnvVar) -> Iterator
         (SECRET, variable.value_from.secret_key_ref),
     )
     for kind, selector in by_kind:
-        if selector is not None and not selector.optional:
-            yield Need(container=container.name, source=(kind, selector.name), key=selector.key)
+        if selector is not None:
+            yield Need(
+                container=container.name,
+                source=(kind, selector.name),
+                key=selector.key,
+                optional=selector.optional,
+            )
 
 
 def check(pod: PlayedPod, found: Found) -> Configuration:

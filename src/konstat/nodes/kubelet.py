@@ -23,18 +23,11 @@ from konstat.nodes import podstatus
 from konstat.nodes.configuration import Configuration
 from konstat.nodes.memory import ContainerMemory, Pace, PodMemory
 from konstat.nodes.podspec import PlayedContainer, PlayedPod, full_name, is_regular_init, is_sidecar
-from konstat.nodes.runtime import ContainerRuntime, Ending, Problem, Report, Run
+from konstat.nodes.runtime import ContainerRuntime, Ending, Problem, Report, Run, Warning
 
 _replace = msgspec.structs.replace
 _NOTHING_KNOWN = ContainerMemory()
 _EVERYTHING_THERE = Configuration()
-
-
-class Warning(msgspec.Struct, frozen=True):
-    """Something to tell as a Warning event; each text is told once for a pod."""
-
-    reason: str
-    message: str
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

@@ -98,7 +98,7 @@ class PodMemory(msgspec.Struct, frozen=True, kw_only=True):
 def recall(pod: PlayedPod, *, address: str, host_address: str, now: datetime) -> PodMemory:
     """The memory of a pod that was not seen before, from its stored status.
 
-    ``address`` is for a pod that has none yet.
+    ``address`` is the pod's from now on.
     """
     status = pod.stored_status
     entries = {
@@ -114,7 +114,7 @@ def recall(pod: PlayedPod, *, address: str, host_address: str, now: datetime) ->
     }
     return PodMemory(
         started_at=_moment(status.get("startTime")) if status.get("startTime") else now,
-        address=status.get("podIP") or address,
+        address=address,
         host_address=status.get("hostIP") or host_address,
         sandbox=bool(status.get("podIP")),
         containers=containers,

@@ -24,17 +24,19 @@ from konstat.errors import (
     PatchRefused,
     QueueClosed,
     TransportError,
+    UserError,
 )
 from konstat.kinds import ConfigMap, Pod, Secret
 from konstat.nodes import configuration, kubelet
+from konstat.nodes.acting import ActingRuntime
 from konstat.nodes.addresses import AddressPool, pod_network
-from konstat.nodes.configuration import CONFIG_MAP, Configuration
+from konstat.nodes.configuration import CONFIG_MAP, Configuration, Contents, Source
 from konstat.nodes.heartbeat import PlayedNode
 from konstat.nodes.kubelet import Step
 from konstat.nodes.memory import Pace, PodMemory, recall
 from konstat.nodes.patch import Operation, status_patch
 from konstat.nodes.podspec import PlayedPod
-from konstat.nodes.runtime import ContainerRuntime
+from konstat.nodes.runtime import ContainerRuntime, Warning
 from konstat.objects import codec
 from konstat.objects.snapshot import Snapshot
 from konstat.queue import WorkQueue
@@ -76,6 +78,7 @@ class PodPlayer:
         self._memories: dict[str, PodMemory] = {}
         self._recorder = recorder
         self._runtime = runtime
+        self._acting = runtime if isinstance(runtime, ActingRuntime) else None
         self._pace = pace
 
     def start(self, tasks: Tasks, *, workers: int) -> None:
@@ -102,6 +105,13 @@ class PodPlayer:
         """How many pods are being played."""
         return len(self._memories)
 
+    def pod(self, namespace: str, name: str) -> PlayedPod:
+        """A pod that is played here; raises UserError for any other."""
+        snapshot = self._store.get(namespace, name)
+        if snapshot is None or self._bound_to(snapshot) not in self._nodes:
+            raise UserError(f"no pod {namespace}/{name} is played here")
+        return PlayedPod.from_json(snapshot.data)
+
     @staticmethod
     def _bound_to(snapshot: Snapshot) -> str:
         return codec.typed_json(snapshot.data, _Bound).spec.node_name
@@ -109,8 +119,15 @@ class PodPlayer:
     def _forget(self, uid: str) -> None:
         self.queue.drop(uid)
         self._memories.pop(uid, None)
+        self._give_back(uid)
+        if self._acting is not None:
+            self._acting.forget(uid)
+
+    def _give_back(self, uid: str) -> None:
         for pool in self._pools.values():
             pool.give_back(uid)
+        if self._acting is not None:
+            self._acting.address_pool().give_back(uid)
 
     # --- one attempt --------------------------------------------------------------------------
 
@@ -151,7 +168,7 @@ class PodPlayer:
         if node is None or not node.playing:
             return
         memory = self._memories.get(pod.uid) or self._begin(pod, node)
-        found = await self._look_up(pod, memory)
+        found, contents = await self._look_up(pod, memory)
         if self._store.by_uid(pod.uid) is None:
             return  # it went meanwhile, and `_forget` has cleared up
         step = kubelet.next_status(
@@ -164,8 +181,10 @@ class PodPlayer:
         )
         # Before anything is awaited: what was begun must not be begun again.
         self._memories[pod.uid] = step.memory
+        if self._acting is not None:
+            self._acting.obey(pod, memory, step.memory, contents)
         if kubelet.is_over(step.status["phase"]):
-            self._pools[node.name].give_back(pod.uid)
+            self._give_back(pod.uid)
         self._tell(pod, step)
         await self._write(pod, step)
         if step.stopped and pod.deleting:
@@ -174,42 +193,58 @@ class PodPlayer:
             self.queue.add_after(pod.uid, step.wake_seconds)
 
     def _begin(self, pod: PlayedPod, node: PlayedNode) -> PodMemory:
-        status, pool = pod.stored_status, self._pools[node.name]
-        if pod.spec.host_network or kubelet.is_over(status.get("phase")):
+        acting = self._acting if self._acting is not None and self._acting.plays(pod) else None
+        pool = acting.address_pool() if acting is not None else self._pools[node.name]
+        stored = pod.stored_status.get("podIP") or ""
+        if kubelet.is_over(pod.stored_status.get("phase")):
+            address = stored or node.shape.address
+        elif pod.spec.host_network and acting is None:
             address = node.shape.address
-        elif status.get("podIP"):
-            address = status["podIP"]
-            pool.claim(pod.uid, address)
+        elif stored and (pool.claim(pod.uid, stored) or acting is None):
+            address = stored
         else:
             address = pool.take(pod.uid)
         memory = recall(pod, address=address, host_address=node.shape.address, now=clock.now())
-        for text in self._runtime.misunderstood(pod):
-            log.warning("pod %s/%s: %s", pod.namespace, pod.name, text)
-            self._record(pod, "InvalidScript", text)
+        for warning in self._runtime.misunderstood(pod):
+            log.warning("pod %s/%s: %s", pod.namespace, pod.name, warning.message)
+            self._record(pod, warning)
         return memory
 
-    async def _look_up(self, pod: PlayedPod, memory: PodMemory) -> Configuration:
-        """Read what the pod needs, unless each of its containers has run already."""
+    async def _look_up(
+        self, pod: PlayedPod, memory: PodMemory
+    ) -> tuple[Configuration, Contents | None]:
+        """Read what the pod needs, and find what lacks; None where nothing can be begun."""
+        over = kubelet.is_over(pod.stored_status.get("phase"))
+        if self._acting is not None and self._acting.plays(pod) and not over and not pod.deleting:
+            contents = await self._contents(pod.namespace, configuration.sources(pod))
+            found = configuration.check(pod, _keys(contents))
+            more = self._acting.lack(pod, memory, contents)
+            volume = found.volume or more.volume
+            lacks = {**more.containers, **found.containers}
+            return Configuration(volume=volume, containers=lacks), contents
         needs = configuration.needs(pod)
         begun = all(c.name in memory.containers for c in pod.spec.all_containers) and all(
             known.run for known in memory.containers.values()
         )
         if not needs or begun or pod.deleting:
-            return Configuration()
-        found = {
-            source: await self._keys(pod.namespace, source)
-            for source in dict.fromkeys(need.source for need in needs)
-        }
-        return configuration.check(pod, found)
+            return Configuration(), None
+        sources = tuple(dict.fromkeys(need.source for need in needs))
+        contents = await self._contents(pod.namespace, sources)
+        return configuration.check(pod, _keys(contents)), contents
 
-    async def _keys(self, namespace: str, source: configuration.Source) -> frozenset[str] | None:
+    async def _contents(self, namespace: str, sources: Sequence[Source]) -> Contents:
+        return {source: await self._content(namespace, source) for source in sources}
+
+    async def _content(self, namespace: str, source: Source) -> Mapping[str, bytes] | None:
         kind, name = source
-        cls = ConfigMap if kind == CONFIG_MAP else Secret
         try:
-            found = await self._client.get(cls, name, namespace=namespace)
+            if kind == CONFIG_MAP:
+                found = await self._client.get(ConfigMap, name, namespace=namespace)
+                text = {key: value.encode() for key, value in found.data.items()}
+                return {**text, **found.binary_data}
+            return (await self._client.get(Secret, name, namespace=namespace)).data
         except NotFound:
             return None
-        return frozenset(found.raw("data") or ()) | frozenset(found.raw("binaryData") or ())
 
     async def _write(self, pod: PlayedPod, step: Step) -> None:
         operations: list[Operation] = status_patch(
@@ -240,10 +275,25 @@ class PodPlayer:
 
     def _tell(self, pod: PlayedPod, step: Step) -> None:
         for warning in step.warnings:
-            self._record(pod, warning.reason, warning.message)
+            self._record(pod, warning)
 
-    def _record(self, pod: PlayedPod, reason: str, message: str) -> None:
+    def tell(self, uid: str, warning: Warning) -> None:
+        """Record what a runtime has to say of a pod, if it is still there."""
+        snapshot = self._store.by_uid(uid)
+        if snapshot is not None:
+            self._record(PlayedPod.from_json(snapshot.data), warning)
+
+    def _record(self, pod: PlayedPod, warning: Warning) -> None:
         regarding = Regarding(
             api_version="v1", kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid
         )
-        self._recorder.record(regarding, reason, message, type="Warning", action="Kubelet")
+        self._recorder.record(
+            regarding, warning.reason, warning.message, type="Warning", action="Kubelet"
+        )
+
+
+def _keys(contents: Contents) -> configuration.Found:
+    return {
+        source: None if content is None else frozenset(content)
+        for source, content in contents.items()
+    }

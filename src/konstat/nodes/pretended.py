@@ -12,7 +12,7 @@ from typing import Final
 
 from konstat.nodes.images import parse_image
 from konstat.nodes.podspec import PlayedContainer, PlayedPod, is_regular_init
-from konstat.nodes.runtime import Ending, Problem, Report, Run
+from konstat.nodes.runtime import Ending, Problem, Report, Run, Warning
 from konstat.nodes.script import Script, ScriptedEnding, read_script
 
 # What a program without a handler of its own reports after SIGTERM and after SIGKILL.
@@ -76,8 +76,8 @@ class PretendedRuntime:
             moments.append(ending.finished_at)
         return Report(started=started, ready=ready, changes_at=min(moments, default=None))
 
-    def misunderstood(self, pod: PlayedPod) -> Sequence[str]:
-        return self._script(pod).problems
+    def misunderstood(self, pod: PlayedPod) -> Sequence[Warning]:
+        return [Warning("InvalidScript", text) for text in self._script(pod).problems]
 
     def _script(self, pod: PlayedPod) -> Script:
         names = [container.name for container in pod.spec.all_containers]

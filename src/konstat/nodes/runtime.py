@@ -1,7 +1,8 @@
 """`ContainerRuntime`: what plays a container, apart from the kubelet that decides when. Pure.
 
 `konstat.nodes.kubelet` begins runs and asks for their ends; a runtime says what became of each.
-`konstat.nodes.pretended` is the runtime that only pretends.
+`konstat.nodes.pretended` is the runtime that only pretends; one that acts has the further methods
+of `konstat.nodes.acting`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,13 @@ class Problem(msgspec.Struct, frozen=True):
     reason: str
     message: str
     retried: bool = False
+
+
+class Warning(msgspec.Struct, frozen=True):
+    """Something to tell as a Warning event; each text is told once for a pod."""
+
+    reason: str
+    message: str
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +87,6 @@ class ContainerRuntime(Protocol):
         """What became of a run that has not ended yet."""
         ...
 
-    def misunderstood(self, pod: PlayedPod) -> Sequence[str]:
-        """What the pod asks of this runtime and makes no sense, for people to read."""
+    def misunderstood(self, pod: PlayedPod) -> Sequence[Warning]:
+        """What the pod asks of this runtime and will not get, for people to read."""
         ...
