@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Iterator
 from contextlib import suppress
+from ipaddress import IPv4Network
 from pathlib import Path
 
 import click
@@ -21,8 +23,13 @@ from konstat.client.config import ClusterConfig, load_config
 from konstat.controller.run import configure_logging
 from konstat.errors import UserError
 from konstat.kinds import Node
-from konstat.nodes import NodeActor, NodeOptions
+from konstat.nodes import NodeActor, NodeOptions, ProcessRuntime
+from konstat.nodes.addresses import LOCAL_PODS
 from konstat.nodes.node import ACTOR_LABEL
+from konstat.nodes.podspec import PlayedPod
+from konstat.nodes.processes import load_processes, parse_process
+from konstat.nodes.processes.mapping import COMMAND
+from konstat.nodes.processes.network import route_command
 from konstat.nodes.script import CRASH, EXIT, UNREADY
 from konstat.objects.quantity import Quantity
 
@@ -44,6 +51,32 @@ _NAMES_SHOWN = 3
     "--beside-real-nodes", is_flag=True, help="Run although the cluster has nodes of its own."
 )
 @click.option("--keep", is_flag=True, help="Leave the nodes behind at the end.")
+@click.option(
+    "--process",
+    "processes",
+    multiple=True,
+    metavar="IMAGE=COMMAND",
+    help="Play containers of an image by a command on this machine; can be repeated.",
+)
+@click.option(
+    "--processes",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The same from a YAML list of image, command and env.",
+)
+@click.option(
+    "--allow-commands",
+    is_flag=True,
+    help="Let pods name commands: whoever can create a pod then runs any program here.",
+)
+@click.option(
+    "--pod-network",
+    metavar="CIDR",
+    help="Addresses of pods with processes, if this machine answers on them.",
+)
+@click.option("--logs", is_flag=True, help="Print what processes say.")
 @click.pass_context
 def nodes(
     ctx: click.Context,
@@ -56,6 +89,11 @@ def nodes(
     name_prefix: str,
     beside_real_nodes: bool,
     keep: bool,
+    processes: tuple[str, ...],
+    files: tuple[Path, ...],
+    allow_commands: bool,
+    pod_network: str | None,
+    logs: bool,
 ) -> None:
     """Play nodes and kubelets until Ctrl-C or SIGTERM.
 
@@ -64,10 +102,17 @@ def nodes(
     misbehave: nodes.konstat.dev/crash: main=137:OOMKilled, nodes.konstat.dev/exit: main=0,
     nodes.konstat.dev/unready: main.
 
+    With --process containers of an image really run, as processes of this machine: with probes,
+    exit codes, environment, volumes and logs. In the command $(podIP), $(port:NAME), $(mount:NAME)
+    and $(VARIABLE) are replaced, $(args) by the container's own arguments. Map images only for
+    clusters that you trust: their pods choose the environment of the process.
+
     \b
     Example:
         konstat rig up --kubeconfig rig.kubeconfig
         konstat nodes --kubeconfig rig.kubeconfig --nodes 3
+        konstat nodes --kubeconfig rig.kubeconfig --logs \\
+            --process 'example.com/web=python3 -m http.server --bind $(podIP) 8080'
     """
     configure_logging(settings_of(ctx).level("WARNING", "INFO", "DEBUG"))
     for option, quantity in (("--cpu", cpu), ("--memory", memory)):
@@ -80,8 +125,33 @@ def nodes(
         pods=pods,
         remove_nodes_on_exit=not keep,
     )
+    mapped = [parse_process(text) for text in processes]
+    for file in files:
+        mapped += load_processes(file)
+    runtime = None
+    if mapped or allow_commands:
+        runtime = ProcessRuntime(
+            mapped,
+            allow_commands=allow_commands,
+            pod_network=_network(pod_network),
+            heard=_print_line if logs else None,
+        )
+    elif logs or pod_network is not None:
+        raise UserError("--logs and --pod-network are about processes: give --process too")
     config = load_config(kubeconfig=kubeconfig, context=context)
-    asyncio.run(_play(config, options, beside_real_nodes=beside_real_nodes))
+    asyncio.run(_play(config, options, runtime, beside_real_nodes=beside_real_nodes))
+
+
+def _network(text: str | None) -> IPv4Network | None:
+    try:
+        return IPv4Network(text) if text is not None else None
+    except ValueError as error:
+        raise UserError(f"--pod-network {text}: {error}") from error
+
+
+def _print_line(pod: PlayedPod, container: str, text: bytes) -> None:
+    line = text.decode(errors="replace")
+    click.echo(f"[{pod.namespace}/{pod.name}/{container}] {line}")
 
 
 def _check_quantity(option: str, text: str) -> None:
@@ -91,7 +161,13 @@ def _check_quantity(option: str, text: str) -> None:
         raise UserError(f"{option} {text}: {error}") from error
 
 
-async def _play(config: ClusterConfig, options: NodeOptions, *, beside_real_nodes: bool) -> None:
+async def _play(
+    config: ClusterConfig,
+    options: NodeOptions,
+    runtime: ProcessRuntime | None,
+    *,
+    beside_real_nodes: bool,
+) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -101,9 +177,9 @@ async def _play(config: ClusterConfig, options: NodeOptions, *, beside_real_node
         async with Client.connect(config, field_manager="konstat-nodes") as client:
             if not beside_real_nodes:
                 await _refuse_real_nodes(client, config)
-            actor = NodeActor(client, options)
+            actor = NodeActor(client, options, runtime=runtime)
             async with open_tasks() as tasks:
-                tasks.start(_tell(actor, config), name="what is printed")
+                tasks.start(_tell(actor, config, runtime), name="what is printed")
                 await actor.run()
 
 
@@ -123,7 +199,7 @@ async def _refuse_real_nodes(client: Client, config: ClusterConfig) -> None:
     )
 
 
-async def _tell(actor: NodeActor, config: ClusterConfig) -> None:
+async def _tell(actor: NodeActor, config: ClusterConfig, runtime: ProcessRuntime | None) -> None:
     await actor.wait_registered()
     names = actor.node_names
     shown = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
@@ -131,5 +207,19 @@ async def _tell(actor: NodeActor, config: ClusterConfig) -> None:
     click.echo(f"server  {config.server}")
     click.echo(f"nodes   {shown} (each {options.cpu} CPUs, {options.memory}, {options.pods} pods)")
     click.echo(f"script  annotate pods with {CRASH}, {EXIT}, {UNREADY}")
+    if runtime is not None:
+        for line in _about(runtime):
+            click.echo(line)
     what = "removes the nodes" if options.remove_nodes_on_exit else "leaves the nodes behind"
     click.echo(f"Ctrl-C stops it and {what}")
+
+
+def _about(runtime: ProcessRuntime) -> Iterator[str]:
+    """What there is to know of processes before the first pod comes."""
+    count = len(runtime.map)
+    yield f"process {count} mapped image{'s' * (count != 1)}; their pods are at {runtime.network}"
+    if runtime.map.allow_commands:
+        yield f"        pods may name commands ({COMMAND}<container>)"
+    if runtime.network.is_loopback:
+        yield "        Services of them get no endpoints, where loopback addresses are not valid:"
+        yield f"        as root, run {route_command(LOCAL_PODS)}, and start again"
