@@ -216,6 +216,15 @@ def test_enforced_pod_security_is_refused() -> None:
     assert made["metadata"]["labels"][label] == "privileged"
 
 
+def test_an_aggregated_api_server_is_refused() -> None:
+    spec: Object = {"group": "g", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
+                    "service": {"name": "s", "namespace": "n"}}  # fmt: skip
+    content: Object = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+                       "metadata": {"name": "v1.g"}, "spec": spec}  # fmt: skip
+    with pytest.raises(StatusError, match="does not implement aggregated API servers"):
+        Bench().create(content)
+
+
 def test_there_is_one_default_priority_class() -> None:
     bench = Bench()
     first: Object = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",

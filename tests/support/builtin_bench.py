@@ -147,7 +147,7 @@ _MASKS = (
     (r'"(nodePort|healthCheckNodePort)": 3(?!0123)\d{4}', r'"\1": 0'),
     (r'(?<=[": \[])10\.96\.\d+\.\d+(?=[" \]])', "10.96.0.1"),
     (r":3(?!0123)\d{4}/", ":0/"),
-    (r'"lastPhaseTransitionTime": "[^"]*"', '"lastPhaseTransitionTime": "MASK"'),
+    (r'"(lastPhaseTransitionTime|lastTransitionTime)": "[^"]*"', r'"\1": "MASK"'),
 )
 
 

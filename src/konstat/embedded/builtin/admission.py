@@ -24,6 +24,9 @@ def admit(
     """Let a write pass or raise the server's refusal; ``counted`` are the kinds of quotas."""
     if plural.endswith("webhookconfigurations"):
         _webhooks(new)
+    elif plural == "apiservices":
+        if new["spec"].get("service"):
+            raise not_implemented("aggregated API servers (spec.service of an APIService)")
     elif plural == "namespaces":
         _pod_security(new)
     elif plural == "resourcequotas":

@@ -17,6 +17,7 @@ from konstat.embedded.builtin import (
     definitions,
     encoding,
     events,
+    gates,
     kinds,
     validation,
     warnings,
@@ -95,11 +96,13 @@ def _resource_type(entry: Entry) -> ResourceType:
 
 
 def _create(entry: Entry, new: Object, host: Host) -> None:
+    gates.drop(entry.group, entry.kind, new, None)
     entry.prepare(new, None, host)
     admission.admit(entry.group, entry.plural, new, None, host, _COUNTED)
 
 
 def _update(entry: Entry, new: Object, old: Object, host: Host) -> None:
+    gates.drop(entry.group, entry.kind, new, old)
     entry.prepare(new, old, host)
     admission.admit(entry.group, entry.plural, new, old, host, _COUNTED)
 

@@ -117,6 +117,10 @@ def _http_get(obj: Object) -> None:
     obj.setdefault("scheme", "HTTP")
 
 
+def _file_key(obj: Object) -> None:
+    obj.setdefault("optional", False)
+
+
 def _mode(obj: Object) -> None:
     obj.setdefault("defaultMode", DEFAULT_MODE)
 
@@ -227,6 +231,7 @@ DEFAULTS: Final[Mapping[str, Callable[[Object], None]]] = {
         "DownwardAPIVolumeSource": _mode,
         "Endpoints": _endpoints,
         "EphemeralContainer": _container,
+        "FileKeySelector": _file_key,
         "HTTPGetAction": _http_get,
         "HostPathVolumeSource": _host_path,
         "LimitRangeItem": _limit_item,

@@ -263,6 +263,7 @@ _OTHERS: Final = (
     Entry(
         group="apiregistration.k8s.io", kind="APIService", plural="apiservices",
         categories=EXTENSIONS, namespaced=False, subresources=_STATUS, unconditional_update=False,
+        prepare=workloads.api_service, name_problems=names.path_segment_problems,
     ),
 )  # fmt: skip
 ENTRIES: Final = (*_CORE, *_APPS, *_BATCH, *_NETWORKING, *_OTHERS)

@@ -9,6 +9,7 @@ Pod that names none is taken also when no ``default`` exists yet.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from konstat.base import chance
@@ -31,6 +32,7 @@ def prepare_create(new: Object, host: Host) -> None:
     """Give a new Pod its status and what admission adds."""
     spec = new["spec"]
     _name_both_accounts(spec)
+    _merge_label_keys(new)
     _admit_account(new, host)
     _admit_priority(new, host)
     _require_no_runtime_class(new)
@@ -68,6 +70,32 @@ def _gated() -> Object:
         "lastProbeTime": None,
         "lastTransitionTime": None,
     }
+
+
+def _merge_label_keys(new: Object) -> None:
+    """Labels that are named by key alone become requirements of the selectors."""
+    labels = new["metadata"].get("labels") or {}
+    for term in _terms(new["spec"]):
+        selector = term.get("labelSelector")
+        if selector is None:
+            continue
+        added = [
+            {"key": key, "operator": operator, "values": [labels[key]]}
+            for name, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+            for key in term.get(name) or ()
+            if key in labels
+        ]
+        if added:
+            selector["matchExpressions"] = [*selector.get("matchExpressions", ()), *added]
+
+
+def _terms(spec: Object) -> Iterator[Object]:
+    for name in ("podAffinity", "podAntiAffinity"):
+        affinity = spec.get("affinity", {}).get(name, {})
+        yield from affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        for one in affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+            yield one["podAffinityTerm"]
+    yield from spec.get("topologySpreadConstraints") or ()
 
 
 # --- quality of service -----------------------------------------------------------------------

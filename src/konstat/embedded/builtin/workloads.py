@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any, Final
 
+from konstat.base import clock
 from konstat.embedded.builtin import pods
 from konstat.embedded.builtin.preparing import keep
 from konstat.embedded.registry import Host
@@ -24,9 +25,6 @@ def deployment(new: Object, old: Object | None, host: Host) -> None:
 def stateful_set(new: Object, old: Object | None, host: Host) -> None:
     """Claims of a StatefulSet say what they are."""
     pods.template_accounts(new["spec"]["template"]["spec"])
-    rolling = new["spec"]["updateStrategy"].get("rollingUpdate")
-    if rolling is not None:
-        rolling.pop("maxUnavailable", None)  # its feature gate is off by default
     for claim in new["spec"].get("volumeClaimTemplates", ()):
         claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"
 
@@ -133,6 +131,19 @@ def ingress(new: Object, old: Object | None, host: Host) -> None:
             if one["metadata"].get("creationTimestamp", "") == newest
         ]
         new["spec"]["ingressClassName"] = min(names)
+
+
+def api_service(new: Object, old: Object | None, host: Host) -> None:
+    """What the server serves itself is available at once."""
+    if old is None and "service" not in new["spec"]:
+        condition = {
+            "type": "Available",
+            "status": "True",
+            "lastTransitionTime": clock.timestamp(host.now()),
+            "reason": "Local",
+            "message": "Local APIServices are always available",
+        }
+        new["status"] = {"conditions": [condition]}
 
 
 def keep_labels(new: Object, old: Object, host: Host) -> None:

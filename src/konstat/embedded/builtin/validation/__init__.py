@@ -81,6 +81,7 @@ _CHECKS: Final[Mapping[tuple[str, str], Checks]] = {
     ("", "ResourceQuota"): Checks(spec=resources.quota),
     ("", "Secret"): Checks(spec=core.secret),
     ("", "Service"): Checks(spec=services.service, status=services.service_status),
+    ("apiregistration.k8s.io", "APIService"): Checks(spec=core.api_service),
     ("apps", "ControllerRevision"): Checks(spec=workloads.revision),
     ("apps", "DaemonSet"): Checks(spec=workloads.daemon_set),
     ("apps", "Deployment"): Checks(

@@ -251,6 +251,21 @@ def priority_class(new: Object, old: Object | None) -> Errors:
     yield from basics.one_of("preemptionPolicy", new.get("preemptionPolicy"), policies)
 
 
+def api_service(new: Object, old: Object | None) -> Errors:
+    """An APIService: its name says what it serves."""
+    spec, name = new["spec"], new["metadata"].get("name", "")
+    wanted = f"{spec.get('version', '')}.{spec.get('group', '')}"
+    if name != wanted:
+        problem = f'must be `spec.version+"."+spec.group`: "{wanted}"'
+        yield invalid_value("metadata.name", name, problem)
+    if spec.get("group"):
+        yield from basics.subdomain("spec.group", spec["group"])
+    for key, most in (("groupPriorityMinimum", 20000), ("versionPriority", 1000)):
+        if not 0 < spec.get(key, 0) <= most:
+            problem = f"must be positive and less than {most}"
+            yield invalid_value(f"spec.{key}", spec.get(key, 0), problem)
+
+
 def _system_class(name: str) -> Errors:
     if name not in ("system-node-critical", "system-cluster-critical"):
         problem = (

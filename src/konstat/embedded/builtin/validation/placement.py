@@ -106,12 +106,26 @@ def _pod_affinity(path: str, given: Object) -> Errors:
 def _pod_term(path: str, term: Object) -> Errors:
     yield from basics.selector(f"{path}.labelSelector", term.get("labelSelector"))
     yield from basics.selector(f"{path}.namespaceSelector", term.get("namespaceSelector"))
+    yield from _label_keys(path, term)
     for name in term.get("namespaces") or ():
         yield from basics.label(f"{path}.namespace", name)
     key = term.get("topologyKey", "")
     if not key:
         yield required_value(f"{path}.topologyKey", "can not be empty")
     yield from basics.qualified(f"{path}.topologyKey", key)
+
+
+def _label_keys(path: str, term: Object) -> Errors:
+    """Keys that are named alone may not be selected by hand besides."""
+    selector = term.get("labelSelector") or {}
+    # The server's own requirement for the key is among the expressions already.
+    keys = [one.get("key") for one in selector.get("matchExpressions") or ()]
+    keys += selector.get("matchLabels") or ()
+    for name in ("matchLabelKeys", "mismatchLabelKeys"):
+        for index, key in enumerate(term.get(name) or ()):
+            if keys.count(key) > 1:
+                problem = f"exists in both {name} and labelSelector"
+                yield invalid_value(f"{path}[{index}]", key, problem)
 
 
 def tolerations(path: str, given: Sequence[Object] | None) -> Errors:
@@ -162,4 +176,5 @@ def spreading(path: str, given: Sequence[Object] | None) -> Errors:
         if both in seen:
             yield duplicate_value(f"{where}.{{topologyKey, whenUnsatisfiable}}", both)
         seen.add(both)
+        yield from _label_keys(where, one)
         yield from basics.selector(f"{where}.labelSelector", one.get("labelSelector"))

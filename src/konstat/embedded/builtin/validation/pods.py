@@ -79,6 +79,10 @@ def _security(path: str, given: Object, spec: Object) -> Errors:
         problem = "ShareProcessNamespace and HostPID cannot both be enabled"
         yield invalid_value(f"{path}.shareProcessNamespace", True, problem)
     yield from containers.seccomp(f"{path}.seccompProfile", given.get("seccompProfile"))
+    policy, where = given.get("supplementalGroupsPolicy"), f"{path}.supplementalGroupsPolicy"
+    yield from one_of(where, policy, ("Merge", "Strict"), required=False)
+    policy, where = given.get("seLinuxChangePolicy"), f"{path}.seLinuxChangePolicy"
+    yield from one_of(where, policy, ("Recursive",), required=False)
 
 
 def _dns(path: str, spec: Object) -> Errors:
