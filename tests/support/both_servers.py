@@ -146,7 +146,7 @@ class Subject:
         **query: Any,
     ) -> Answer:
         """Send one request; ``body`` may be bytes, a text or plain data."""
-        sent = dict(headers or {})
+        sent = {"User-Agent": "conformance/1", **(headers or {})}
         data = b""
         if body is not None:
             data = (

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from konstat.base import clock
-from konstat.embedded import cel
+from konstat.embedded import metadata as meta
 from konstat.embedded.builtin import encoding
 from konstat.embedded.builtin.definitions import META
 from konstat.embedded.deletion import CLEANUP, DEFINITIONS
@@ -23,7 +23,8 @@ from konstat.embedded.registry import Host, Object, ResourceType, ScalePaths, Sc
 from konstat.embedded.state import State
 from konstat.embedded.status_errors import FieldError, invalid_value, not_implemented
 from konstat.embedded.storage import clone
-from konstat.embedded.structural import apply_defaults, check_crd, prune, validate
+from konstat.embedded.structural.crd import check_crd
+from konstat.embedded.structural.custom import CustomSchema
 from konstat.embedded.table import custom_columns
 from konstat.embedded.verbs_write import Writer, same
 
@@ -128,7 +129,7 @@ def _type(
         },
         to_stored=partial(_with_version, api_version=f"{spec['group']}/{storage}"),
         from_stored=partial(behaviour.read, api_version=api_version, since=since),
-        decode=_decode_metadata,
+        decode=behaviour.decode,
         prune=behaviour.prune,
         defaults=behaviour.defaults,
         prepare_create=behaviour.prepare_create,
@@ -185,18 +186,22 @@ class _Behaviour:
     """What a version's schema makes of its objects."""
 
     def __init__(self, schema: Schema, *, kind: str, has_status: bool) -> None:
-        self._schema = schema
+        self._schema = CustomSchema(schema)
         self._kind = kind
         self._has_status = has_status
-        self._rules = cel.Rules.compile(schema)
+
+    def decode(self, obj: Object) -> None:
+        """Metadata in Go's form, here and in embedded objects; raises ValueError."""
+        _decode_metadata(obj)
+        self._schema.check_form(obj)
 
     def prune(self, obj: Object) -> list[str]:
         """Drop what the schema does not know (C49)."""
-        return prune(obj, self._schema)
+        return self._schema.prune(obj)
 
     def defaults(self, obj: Object) -> None:
         """Fill in defaults (C50)."""
-        apply_defaults(obj, self._schema)
+        self._schema.defaults(obj)
 
     def read(self, obj: Object, *, api_version: str, since: int) -> Object:
         """A stored object in this version, pruned and defaulted if an older schema stored it."""
@@ -227,15 +232,18 @@ class _Behaviour:
         return {key: value for key, value in obj.items() if key not in aside}
 
     def validate(self, new: Object, old: Object | None) -> list[FieldError]:
-        """Type, schema, rules; rules are left out when the schema's errors block them (C52)."""
+        """Type, schema, rules; rules are left out when other errors block them (C52)."""
         if new.get("kind") != self._kind:
             return [invalid_value("kind", new.get("kind"), f"must be {self._kind}")]
-        causes = validate(new, self._schema, old=old)
-        return [*causes, *self._rules.check(new, old, blocked=causes)]
+        if old is None:
+            earlier = meta.create_errors(new, None, custom=True)
+        else:
+            earlier = meta.update_errors(new, old)
+        return self._schema.validate(new, old, earlier=earlier)
 
     def validate_status(self, new: Object, old: Object) -> list[FieldError]:
         """The same for /status, with ratcheting (C21)."""
-        return self.validate(new, old)
+        return self._schema.validate_status(new, old, earlier=meta.update_errors(new, old))
 
 
 # --- the controller ----------------------------------------------------------------
