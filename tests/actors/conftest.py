@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -13,7 +14,7 @@ from konstat.actors import ActorOptions, ControlPlaneActors
 from konstat.base import chance
 from konstat.base.tasks import open_tasks
 from konstat.client.api import Client
-from konstat.kinds import Namespace, ServiceAccount
+from konstat.kinds import Namespace, Node, ServiceAccount
 from konstat.nodes import NodeActor, NodeOptions, Pace, PretendedRuntime
 from konstat.testing import ControlPlane, Options
 from konstat.testing.plugin import StartControlPlane
@@ -55,12 +56,18 @@ async def played(
         node_actor = NodeActor(client, options, runtime=runtime, pace=QUICK)
         tasks.start(node_actor.run(), name="nodes")
         await node_actor.wait_registered()
+        for node in node_actor.node_names:
+            await until(functools.partial(_untainted, client, node), what="a node without taints")
         name = f"acted-{chance.suffix()}"
         await client.create(Namespace.kind, {"metadata": {"name": name}})
         client.namespace = name
         await until(lambda: client.get(ServiceAccount.kind, "default"), what="ServiceAccount")
         yield Story(client, tasks)
         await client.delete(Namespace, name)
+
+
+async def _untainted(client: Client, name: str) -> bool:
+    return not (await client.get(Node.kind, name))["spec"].get("taints")
 
 
 @pytest.fixture
