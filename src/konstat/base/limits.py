@@ -144,6 +144,7 @@ KUBELET_SHOWN_SECONDS: Final = 2.0  # an error is seen as itself so long, before
 KUBELET_RECHECK_SECONDS: Final = 2.0  # for ConfigMaps and Secrets that were not there
 IMAGE_REFERENCE_CHARACTERS: Final = 1024
 IMAGE_NAME_CHARACTERS: Final = 255  # host and path; longer is refused by runtimes
+NODE_NAMES_SECONDS: Final = 0.1  # for changes of Services and pods to come together
 PROCESSES: Final = 256  # containers that run as local processes at once
 PROCESS_COMMAND_CHARACTERS: Final = 64 * 1024  # of one mapping; Linux takes 128 KiB an argument
 PROCESS_END_SECONDS: Final = 5.0  # for processes to end by themselves when the actor ends

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from konstat.kinds import Service
 from konstat.nodes.addresses import AddressPool
 from konstat.nodes.configuration import Configuration, Contents
 from konstat.nodes.memory import PodMemory
@@ -73,6 +74,10 @@ class ActingRuntime(ContainerRuntime, Protocol):
 
         ``contents`` is None where nothing was looked up because nothing was to begin.
         """
+        ...
+
+    def make_known(self, services: Sequence[Service], pods: Sequence[PlayedPod]) -> None:
+        """Let programs find these Services; called again after every change of them."""
         ...
 
     def forget(self, uid: str) -> None:

@@ -19,17 +19,19 @@ from typing import Any
 
 import msgspec
 
-from konstat.base import chance, limits
+from konstat.base import chance, clock, limits
 from konstat.base.tasks import Tasks, open_tasks
+from konstat.cache.informer import Informer
 from konstat.cache.informers import Informers
 from konstat.client.api import Client
 from konstat.errors import KonstatError, UserError
-from konstat.kinds import Pod
+from konstat.kinds import Pod, Service
 from konstat.nodes.acting import ActingRuntime, LogQuery
 from konstat.nodes.heartbeat import PlayedNode
 from konstat.nodes.memory import Pace
 from konstat.nodes.node import NodeShape
 from konstat.nodes.pods import WRITER, PodPlayer
+from konstat.nodes.podspec import PlayedPod
 from konstat.nodes.pretended import PretendedRuntime
 from konstat.nodes.runtime import ContainerRuntime, Warning
 from konstat.objects import codec
@@ -195,7 +197,8 @@ class NodeActor:
         )
 
     def _start(self, tasks: Tasks, version: str) -> None:
-        informer = Informers(self._client, tasks).informer(Pod.kind)
+        informers = Informers(self._client, tasks)
+        informer = informers.informer(Pod.kind)
         player = PodPlayer(
             self._client,
             informer.store,
@@ -211,6 +214,25 @@ class NodeActor:
             tasks.start(self._begin(node, player), name=f"registration of {node.name}")
         informer.subscribe(player.on_change, writer=WRITER)
         player.start(tasks, workers=limits.CONCURRENT_ATTEMPTS)
+        if self._acting is not None:
+            services = informers.informer(Service.kind)
+            tasks.start(self._follow_names(self._acting, services, informer), name="names")
+
+    async def _follow_names(
+        self, acting: ActingRuntime, services: Informer, pods: Informer
+    ) -> None:
+        """Tell the runtime which Services lead to which pods; changes that come together once."""
+        changed = asyncio.Event()
+        for informer in (services, pods):
+            informer.subscribe(lambda _: changed.set())
+        while True:
+            changed.clear()
+            acting.make_known(
+                [Service.from_json(snapshot.data) for snapshot in services.store.list()],
+                [PlayedPod.from_json(snapshot.data) for snapshot in pods.store.list()],
+            )
+            await changed.wait()
+            await clock.sleep(limits.NODE_NAMES_SECONDS)
 
     async def _begin(self, node: PlayedNode, player: PodPlayer) -> None:
         """Look at the pods that were bound to a node before we played it."""

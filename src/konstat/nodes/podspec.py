@@ -226,6 +226,8 @@ class PlayedSpec(View):
     init_containers: tuple[PlayedContainer, ...] = ()
     node_name: str = ""
     host_network: bool = False
+    hostname: str = ""
+    subdomain: str = ""
     service_account_name: str = ""
     readiness_gates: tuple[ReadinessGate, ...] = ()
     restart_policy: str = "Always"

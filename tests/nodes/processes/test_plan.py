@@ -24,6 +24,7 @@ PLACES = Places(
     work=Path("/pod/work"),
     temporary=Path("/pod/tmp"),
     termination_log=Path("/pod/run/termination-log"),
+    hosts=Path("/hosts/demo"),
 )
 CONTENTS: Contents = {
     (CONFIG_MAP, "settings"): {"COLOR": b"red", "raw": b"\xff", "bad=name": b"x"},

@@ -15,7 +15,7 @@ from live_processes import until as until_here
 from konstat.base import clock
 from konstat.client.api import Client
 from konstat.errors import NotFound, UserError
-from konstat.kinds import BY_KIND, ConfigMap, Deployment, Job, Pod, Secret
+from konstat.kinds import BY_KIND, ConfigMap, Deployment, Job, Pod, Secret, Service
 from konstat.nodes import LogQuery, NodeActor
 
 pytestmark = pytest.mark.realapi
@@ -368,3 +368,27 @@ async def test_a_pod_that_is_deleted_by_force_leaves_nothing(
         await until_here(lambda: len(family(tmp_path)) == 3, what="the family")
         await client.delete(Pod.kind, "one", grace_period_seconds=0)
         await until_here(lambda: not any(map(runs, family(tmp_path).values())), what="the end")
+
+
+async def test_programs_find_services_by_name_in_a_file(
+    client: Client, play: Any, pod_of: Any, until: Any
+) -> None:
+    text = """
+import os, select
+while True:
+    lines = open(os.environ['KONSTAT_HOSTS']).read().splitlines()
+    found = [line.split()[0] for line in lines if ' db ' in line]
+    if found:
+        print('found', *found)
+        break
+    select.select([], [], [], 0.05)
+"""
+    async with play(client, wait=python(WAIT), look=python(text)) as actor:
+        await client.create(Pod.kind, pod_of("look", "look", spec={"restartPolicy": "Never"}))
+        metadata = {"labels": {"app": "db"}}
+        await client.create(Pod.kind, pod_of("db", "wait", metadata=metadata))
+        address = (await running(client, "db", until))["status"]["podIP"]
+        spec = {"selector": {"app": "db"}, "ports": [{"port": 80}]}
+        await client.create(Service.kind, {"metadata": {"name": "db"}, "spec": spec})
+        assert (await ended(client, "look", until))["exitCode"] == 0
+        assert await log_of(actor, client, "look") == f"found {address}\n"

@@ -21,12 +21,13 @@ from konstat.nodes.processes.volumes import VolumeFile, files_of
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the things of one run lie: the pod's volumes, its working folder, the message."""
+    """Where the things of one run lie: the pod's volumes, its folders, the message, names."""
 
     volumes: Path
     work: Path
     temporary: Path
     termination_log: Path
+    hosts: Path
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +105,7 @@ def _own_variables(pod: PlayedPod, facts: PodFacts, places: Places) -> dict[str,
         "HOSTNAME": pod.name,
         "KONSTAT_POD_IP": facts.address,
         "KONSTAT_TERMINATION_LOG": str(places.termination_log),
+        "KONSTAT_HOSTS": str(places.hosts),
         **mounts,
     }
 
@@ -118,7 +120,8 @@ def _names(
         if not is_token_volume(volume)
     }
     ports = {f"port:{port.name}": str(port.container_port) for port in container.ports if port.name}
-    return {"podIP": facts.address, "work": str(places.work), **mounts, **ports}
+    own = {"podIP": facts.address, "work": str(places.work), "hosts": str(places.hosts)}
+    return {**own, **mounts, **ports}
 
 
 def _from_sources(container: PlayedContainer, contents: Contents) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ one folder and runs under keepers, so nothing is left when the actor ends, also 
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
@@ -15,11 +16,13 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from ipaddress import IPv4Network
 from pathlib import Path
+from socket import gethostname
 from typing import Final
 
 from konstat.base import clock, limits
 from konstat.base.tasks import Tasks, open_tasks
 from konstat.errors import UserError
+from konstat.kinds import Service
 from konstat.nodes.acting import LogQuery
 from konstat.nodes.addresses import AddressPool
 from konstat.nodes.configuration import Configuration, Contents
@@ -28,6 +31,7 @@ from konstat.nodes.podspec import PlayedContainer, PlayedPod
 from konstat.nodes.pretended import PretendedRuntime
 from konstat.nodes.processes import network
 from konstat.nodes.processes.fields import PodFacts
+from konstat.nodes.processes.hosts import hosts_text, reachable
 from konstat.nodes.processes.life import Life, LifeShape
 from konstat.nodes.processes.logs import RunLog
 from konstat.nodes.processes.mapping import COMMAND, ProcessCommand, ProcessMap
@@ -37,6 +41,8 @@ from konstat.nodes.processes.spawn import keep_folder, passed_on
 from konstat.nodes.processes.unplayed import unplayed
 from konstat.nodes.processes.volumes import write_volume
 from konstat.nodes.runtime import ContainerRuntime, Ending, Problem, Report, Run, Warning
+
+log = logging.getLogger("konstat.nodes")
 
 _LOST: Final = 137
 _RUNS_KEPT: Final = 2  # the present one and the one before, whose log can be asked for
@@ -86,6 +92,7 @@ class ProcessRuntime:
         self._pods: dict[str, _PodProcesses] = {}
         self._tasks: Tasks | None = None
         self._root = Path()
+        self._names: tuple[Sequence[Service], Sequence[PlayedPod]] = (), ()
         self._changed: Callable[[str], None] = _ignore
         self._tell: Callable[[str, Warning], None] = _ignore
 
@@ -194,6 +201,16 @@ class ProcessRuntime:
                 life = stopped.lives[container.name, run.attempt]
                 life.stop(grace_seconds=_grace_left(pod, run))
 
+    def make_known(self, services: Sequence[Service], pods: Sequence[PlayedPod]) -> None:
+        self._names = services, tuple(reachable(pods, self.network))
+        if self._tasks is None or not self._root.exists():
+            return
+        for file in self._root.glob("hosts/*"):
+            try:
+                self._write_names(file.name)
+            except OSError as error:
+                log.warning("names of namespace %s stay as they were: %s", file.name, error)
+
     def forget(self, uid: str) -> None:
         known = self._pods.pop(uid, None)
         if known is not None and self._tasks is not None:
@@ -226,7 +243,8 @@ class ProcessRuntime:
         assert self._tasks is not None, "the runtime is opened before pods are played"
         known = self._pods.setdefault(pod.uid, _PodProcesses(self._root / pod.uid))
         place = known.folder / "runs" / container.name / str(run.attempt)
-        places = _places(known.folder, place)
+        places = self._places(pod, known.folder, place)
+        self._write_names(pod.namespace)
         for folder in (place, places.work, places.temporary):
             folder.mkdir(parents=True, exist_ok=True)
         heard = self._heard
@@ -281,9 +299,33 @@ class ProcessRuntime:
             command,
             contents,
             facts=facts,
-            places=_places(folder, place),
+            places=self._places(pod, folder, place),
             base=passed_on(),
         )
+
+    def _places(self, pod: PlayedPod, folder: Path, run: Path) -> Places:
+        return Places(
+            volumes=folder / "volumes",
+            work=folder / "work",
+            temporary=folder / "tmp",
+            termination_log=run / "termination-log",
+            hosts=self._hosts_file(pod.namespace),
+        )
+
+    def _hosts_file(self, namespace: str) -> Path:
+        return self._root / "hosts" / namespace
+
+    def _write_names(self, namespace: str) -> None:
+        """Raises OSError."""
+        services, pods = self._names
+        text = hosts_text(namespace, machine=gethostname(), services=services, pods=pods)
+        file = self._hosts_file(namespace)
+        if file.exists() and file.read_text() == text:
+            return
+        file.parent.mkdir(exist_ok=True)
+        fresh = file.with_name(f"{namespace}.new")
+        fresh.write_text(text)
+        fresh.replace(file)
 
     def _drop_old(self, known: _PodProcesses, container: str) -> None:
         for attempt in known.last_attempts(container)[_RUNS_KEPT:]:
@@ -354,15 +396,6 @@ def _facts(memory: PodMemory) -> PodFacts:
 def _new_folder() -> Path:
     """Only the actor's user can look into it: Secrets are written there."""
     return Path(tempfile.mkdtemp(prefix="konstat-nodes-")).resolve()
-
-
-def _places(folder: Path, run: Path) -> Places:
-    return Places(
-        volumes=folder / "volumes",
-        work=folder / "work",
-        temporary=folder / "tmp",
-        termination_log=run / "termination-log",
-    )
 
 
 def _grace_left(pod: PlayedPod, run: Run) -> float:
