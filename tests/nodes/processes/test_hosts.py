@@ -74,6 +74,6 @@ def test_a_pod_of_a_headless_service_has_a_name_of_its_own() -> None:
 
 def test_only_pods_that_may_answer_are_reachable() -> None:
     ended = PlayedPod.from_content({"status": {"podIP": "127.0.0.5", "phase": "Failed"}})
-    pods = [pod("a", "127.0.0.2"), pod("b", "10.0.0.1"), pod("c", ""), ended]
+    pods = [pod("a", "127.0.0.2"), pod("b", "10.0.0.1"), pod("c", ""), pod("d", "fd00::1"), ended]
     found = reachable(pods, IPv4Network("127.0.0.0/8"))
     assert [one.name for one in found] == ["a"]

@@ -43,11 +43,16 @@ def hosts_text(
 def reachable(pods: Iterable[PlayedPod], network: IPv4Network) -> Iterator[PlayedPod]:
     """The pods that have an address of ``network`` and may still answer there."""
     for pod in pods:
-        status = pod.stored_status
-        address = status.get("podIP") or ""
-        over = status.get("phase") in ("Succeeded", "Failed")
-        if address and not over and IPv4Address(address) in network:
+        over = pod.stored_status.get("phase") in ("Succeeded", "Failed")
+        if not over and _lies_in(pod.stored_status.get("podIP") or "", network):
             yield pod
+
+
+def _lies_in(address: str, network: IPv4Network) -> bool:
+    try:
+        return IPv4Address(address) in network
+    except ValueError:
+        return False  # none yet, or IPv6 of a real node
 
 
 def _selected(service: Service, pods: Iterable[PlayedPod]) -> list[PlayedPod]:
