@@ -128,7 +128,16 @@ class Answer(NamedTuple):
 
     def error(self) -> Object:
         """What of a Status tells the error."""
-        return {name: self.body.get(name) for name in ("code", "reason", "message", "details")}
+        return told(self.body)
+
+
+def told(status: Object) -> Object:
+    """What of a Status tells an error; the server has no order among the managers of causes."""
+    made = {name: status.get(name) for name in ("code", "reason", "message", "details")}
+    details = dict(made["details"] or {})
+    if "causes" in details:
+        details["causes"] = sorted(details["causes"], key=lambda cause: sorted(cause.items()))
+    return {**made, "details": details}
 
 
 class Wire:
@@ -203,13 +212,13 @@ def comparable(obj: Object) -> Object:
 def decoded(obj: Object) -> Object:
     """An object as the server decodes it: with defaults, without nulls and empty metadata."""
     made = copy.deepcopy(obj)
-    if "spec" in made:
+    if made.get("spec"):
         made["spec"] = {name: value for name, value in made["spec"].items() if value is not None}
     spec = made.get("spec") or {}
     for port in spec.get("ports") or []:
         port.setdefault("proto", "TCP")
     for place in (made, spec.get("inner") or {}):
         if "metadata" in place:
-            metadata = place["metadata"]
+            metadata = place["metadata"] or {}
             place["metadata"] = {k: v for k, v in metadata.items() if v not in ({}, [], None, "")}
     return made

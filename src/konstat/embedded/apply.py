@@ -18,9 +18,9 @@ from konstat.embedded import fieldset, gojson, gotext, managed
 from konstat.embedded.fieldset import FieldSet, Path
 from konstat.embedded.managed import Frame, ManagedFieldsError, Manager, Object, Owned, Owners
 from konstat.embedded.status_errors import StatusError, quoted
-from konstat.embedded.structure import Schema
 from konstat.embedded.typed import MISSING, TypedError, check, compare, merge
 from konstat.embedded.typed_fields import fields_of, remove, with_parents
+from konstat.embedded.typed_structure import Schema
 from konstat.objects.diff import same
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"

@@ -5,7 +5,7 @@ the values of its keys, an entry of a set by its value, an entry by its position
 tree: at each node the children that are members themselves, and the sets below children. It
 reads and writes the format FieldsV1 (``f:``, ``k:``, ``v:``, ``i:`` and ``.``).
 
-Pure. Before: `konstat.embedded.gotext`. After: `konstat.embedded.structure` (which fields an
+Pure. Before: `konstat.embedded.gotext`. After: `konstat.embedded.typed_structure` (which fields an
 object has) and `konstat.embedded.managed` (who owns them).
 """
 

@@ -37,7 +37,7 @@ def decode(data: bytes) -> Any:
     try:
         value = msgspec.json.decode(text.encode())
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        value = _decode_slowly(text)
+        value = _decode_slowly(data, text)
     if gotext.too_deep(value):
         raise JSONTextError("exceeded max depth")
     return value
@@ -48,8 +48,8 @@ def readable(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _decode_slowly(text: str) -> Any:
-    problem = syntax_problem(text)
+def _decode_slowly(data: bytes, text: str) -> Any:
+    problem = syntax_problem(data)
     if problem:
         raise JSONTextError(problem)
     try:
@@ -80,13 +80,13 @@ def _float(text: str) -> float:
     return number
 
 
-def syntax_problem(text: str) -> str:
-    """What encoding/json says about the first character that is wrong; empty when none is."""
-    return _Scanner(text).problem()
+def syntax_problem(data: bytes) -> str:
+    """What encoding/json says about the first byte that is wrong; empty when none is."""
+    return _Scanner(data.decode("latin-1")).problem()
 
 
 class _Scanner:
-    """Walks over a text with one state, as the decoder does; no value is built."""
+    """Walks over a text, a character for each byte, as the decoder does; no value is built."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -215,8 +215,7 @@ def _digit_missing(rest: str, place: str) -> str:
 
 
 def _unexpected(character: str, place: str) -> str:
-    first_byte = chr(character.encode("utf-8", "replace")[0])
-    return f"invalid character {_quoted(first_byte)} {place}"
+    return f"invalid character {_quoted(character)} {place}"
 
 
 def _quoted(character: str) -> str:

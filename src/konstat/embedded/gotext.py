@@ -2,8 +2,8 @@
 
 The API server is a Go program, and parts of its contract are how Go writes a value: a JSON Patch
 ``test`` compares encoded text, keys of list entries are JSON inside of ``fieldsV1``, and messages
-print values. Pure; used by `konstat.embedded.fieldset`, `structure`, `patches` and `strategic`.
-Before: nothing but `konstat.embedded.status_errors`. After: those.
+print values. Pure. Before: nothing but `konstat.embedded.status_errors`. After:
+`konstat.embedded.gojson`, `fieldset`, `typed`, `patches` and `strategic`.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from konstat.base import clock, limits
 from konstat.embedded import fieldset, gotext
 from konstat.embedded.fieldset import FieldSet, FieldsFormatError, Path
-from konstat.embedded.structure import Schema, Structure, empty_object, structure_of
 from konstat.embedded.typed import Comparison, TypedError, check, compare
 from konstat.embedded.typed_fields import fitted
+from konstat.embedded.typed_structure import Schema, Structure, empty_object, structure_of
 from konstat.objects.diff import same
 
 Object: TypeAlias = dict[str, Any]

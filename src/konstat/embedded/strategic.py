@@ -386,15 +386,44 @@ def _merge_ordered_lists(original: Object, patch: Object, schema: Schema) -> Non
         _check_order(wanted or [], order, merging.key)
         if current is None and wanted is None:
             continue
+        before: list[Any] = current or []
         if wanted is None:
-            merged: list[Any] = current or []
+            merged = before
         elif current is None:
             merged = _without_directives(wanted)[1]
         else:
             merged = _merge_list(list(current), wanted, merging)
+            before = _order_left_behind(current, wanted, merging)
         keyed = _identity_by(merging.key) if merging.key else identity
         _entry_type(current or [], wanted or [])
-        original[name] = _in_order(merged, order, current or [], keyed)
+        original[name] = _in_order(merged, order, before, keyed)
+
+
+def _order_left_behind(current: list[Any], wanted: list[Any], merging: _Merging) -> list[Any]:
+    """The stored entries in the order that the server looks at after it has merged a list.
+
+    It merges in place: where entries were deleted, others move up and new ones take the places
+    that become free, and that is what new entries are put in order by.
+    """
+    key = merging.key
+    if merging.strategy != "merge" or not key:
+        return current
+    left, size = list(current), len(current)
+    directives = [entry for entry in wanted if _PATCH in entry]
+    for entry in directives:
+        if entry[_PATCH] == "delete":
+            while (at := _find(left[:size], key, entry[key])) is not None:
+                left[at : size - 1] = left[at + 1 : size]
+                size -= 1
+    if any(entry[_PATCH] == "replace" for entry in directives):
+        return left
+    for entry in wanted:
+        if _PATCH not in entry and _find(left[:size], key, entry[key]) is None:
+            if size == len(left):
+                break
+            left[size] = entry
+            size += 1
+    return left
 
 
 def _check_order(patch: list[Any], order: list[Any], key: str) -> None:

@@ -3,7 +3,8 @@
 These are the operations that server-side apply is made of. None changes its input; results may
 share parts with it. ``MISSING`` stands for an absent value, which null is not.
 
-Pure. Before: `konstat.embedded.fieldset`, `structure`. After: `konstat.embedded.managed`, `apply`.
+Pure. Before: `konstat.embedded.fieldset` and `typed_structure`. After: `konstat.embedded.managed`
+and `konstat.embedded.apply`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from konstat.embedded import fieldset, gotext
 from konstat.embedded.fieldset import Element, FieldSet, Path
-from konstat.embedded.structure import Form, ListStructure, MapStructure, Structure
+from konstat.embedded.typed_structure import Form, ListStructure, MapStructure, Structure
 from konstat.objects.diff import same
 
 MISSING: Final = object()

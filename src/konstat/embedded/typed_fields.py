@@ -11,8 +11,8 @@ from typing import Any
 
 from konstat.embedded import fieldset
 from konstat.embedded.fieldset import Element, FieldSet, Path
-from konstat.embedded.structure import ListStructure, MapStructure, Structure
 from konstat.embedded.typed import element_of
+from konstat.embedded.typed_structure import ListStructure, MapStructure, Structure
 
 
 def fields_of(value: Any, structure: Structure) -> FieldSet:
