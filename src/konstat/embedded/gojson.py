@@ -20,6 +20,7 @@ _END: Final = "unexpected end of JSON input"
 _SPACE: Final = " \t\r\n"
 _WORDS: Final = ("true", "false", "null")
 _NUMBER_END: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_LONG_NUMBER: Final = re.compile(r"[0-9]{19}")
 _INT64: Final = (-(2**63), 2**63 - 1)
 
 
@@ -35,8 +36,10 @@ def decode(data: bytes) -> Any:
     """
     text = readable(data)
     try:
-        value = msgspec.json.decode(text.encode())
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        value = msgspec.json.decode(text)
+        if _LONG_NUMBER.search(text):
+            value = _decode_slowly(data, text)  # it may hold integers that Go reads as floats
+    except (msgspec.DecodeError, RecursionError):
         value = _decode_slowly(data, text)
     if gotext.too_deep(value):
         raise JSONTextError("exceeded max depth")
@@ -69,7 +72,7 @@ def _mended(value: Any) -> Any:
 
 
 def _integer(text: str) -> int | float:
-    number = int(text) if len(text) < 20 else float(text)
+    number = int(text) if len(text) <= 20 else _float(text)
     return number if _INT64[0] <= number <= _INT64[1] else _float(text)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
@@ -135,17 +135,18 @@ def json_type(value: Any) -> str:
 
 
 def too_deep(value: Any) -> bool:
-    """Whether a value is nested deeper than `limits.EMBEDDED_JSON_DEPTH`."""
+    """Whether maps and lists are nested deeper than `limits.EMBEDDED_JSON_DEPTH`."""
     level: list[Any] = [value]
-    for _ in range(limits.EMBEDDED_JSON_DEPTH + 1):
+    for _ in range(limits.EMBEDDED_JSON_DEPTH):
         level = [inner for outer in level for inner in _containers(outer)]
         if not level:
             return False
     return True
 
 
-def _containers(value: Any) -> Sequence[Any]:
-    inner = value.values() if isinstance(value, dict) else value
-    if not isinstance(value, dict | list):
-        return ()
-    return [entry for entry in inner if isinstance(entry, dict | list) and entry]
+def _containers(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list):
+        return []
+    return [entry for entry in value if isinstance(entry, dict | list)]

@@ -198,12 +198,12 @@ def _seconds(time: str | None) -> int:
 def with_owners(obj: Object, owners: Owners) -> Object:
     """``obj`` with these owners in its metadata, whatever was there; ``obj`` is not changed."""
     metadata = obj.get("metadata")
-    kept = {k: v for k, v in metadata.items() if k != "managedFields"} if metadata else {}
+    if not isinstance(metadata, dict):
+        return {**obj, "metadata": {"managedFields": write_owners(owners)}} if owners else obj
+    kept = {k: v for k, v in metadata.items() if k != "managedFields"}
     if owners:
         kept["managedFields"] = write_owners(owners)
-    if isinstance(metadata, dict) or owners:
-        return {**obj, "metadata": kept}
-    return obj
+    return {**obj, "metadata": kept}
 
 
 def entries_of(obj: Object | None) -> Any:
@@ -402,7 +402,7 @@ def keep_times(old: Object, new: Object) -> Object:
     way, such as a status sent to the main resource, is then no change at all (C15, C44).
     """
     before, after = entries_of(old), entries_of(new)
-    if not before or not after or len(before) != len(after):
+    if not _readable(before) or not _readable(after) or len(before) != len(after):
         return new
     if all(a.get("time") == b.get("time") for a, b in zip(after, before, strict=True)):
         return new
@@ -411,6 +411,14 @@ def keep_times(old: Object, new: Object) -> Object:
     if not same(with_owners(old, {}), with_owners(new, {})):
         return new
     return {**new, "metadata": {**new["metadata"], "managedFields": before}}
+
+
+def _readable(entries: Any) -> bool:
+    return (
+        isinstance(entries, list)
+        and bool(entries)
+        and all(isinstance(entry, dict) for entry in entries)
+    )
 
 
 def _timeless(entries: list[Object]) -> list[Object]:
