@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from konstat.base import clock
 from konstat.base.tasks import open_tasks
@@ -18,7 +18,11 @@ from konstat.client import Client
 from konstat.nodes import NodeActor
 from konstat.status import contract
 from konstat.status.condition import find
-from konstat.testing import ControlPlane
+
+if TYPE_CHECKING:
+    from konstat.testing import ControlPlane, EmbeddedApi
+
+    Plane = ControlPlane | EmbeddedApi
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/web_app/web_app.py"
 PATIENCE_SECONDS = 60.0
@@ -111,7 +115,7 @@ class Operator:
 
 
 @contextlib.asynccontextmanager
-async def operator(plane: ControlPlane, log: Path, *options: str) -> AsyncIterator[Operator]:
+async def operator(plane: Plane, log: Path, *options: str) -> AsyncIterator[Operator]:
     """The web_app example running as a process, with its CRD installed."""
     process = Operator(plane.kubeconfig, log, *options)
     await process.start("--install-crds")
@@ -131,9 +135,9 @@ async def nodes(client: Client) -> AsyncIterator[NodeActor]:
 
 
 class Kubectl:
-    """kubectl against one control plane; answers are its standard output."""
+    """kubectl against one server; answers are its standard output."""
 
-    def __init__(self, plane: ControlPlane, namespace: str) -> None:
+    def __init__(self, plane: Plane, namespace: str) -> None:
         self._plane = plane
         self._namespace = namespace
 

@@ -24,18 +24,19 @@ _LOCK: Final = "owner.lock"
 
 
 @contextmanager
-def claim_folder(folder: Path | None = None) -> Iterator[Path]:
+def claim_folder(folder: Path | None = None, *, prefix: str = _PREFIX) -> Iterator[Path]:
     """Own ``folder``, which is kept, or a fresh temporary one, which is removed at the end.
 
-    Raises `konstat.errors.ControlPlaneError` when a running control plane owns ``folder``.
+    The name of a temporary one begins with ``prefix``, which says what it is of. Raises
+    `konstat.errors.ControlPlaneError` when a running control plane owns ``folder``.
     """
     if folder is not None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _lock(folder):
             yield folder.resolve()
         return
-    remove_stale(Path(tempfile.gettempdir()))
-    fresh = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    remove_stale(Path(tempfile.gettempdir()), prefix=prefix)
+    fresh = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         with _lock(fresh):
             yield fresh
@@ -43,12 +44,12 @@ def claim_folder(folder: Path | None = None) -> Iterator[Path]:
         shutil.rmtree(fresh)
 
 
-def remove_stale(parent: Path) -> None:
+def remove_stale(parent: Path, *, prefix: str = _PREFIX) -> None:
     """Remove the temporary folders in ``parent`` whose owner is gone.
 
     A young folder is left alone: its owner may not hold the lock yet.
     """
-    for folder in parent.glob(f"{_PREFIX}*"):
+    for folder in parent.glob(f"{prefix}*"):
         lock = folder / _LOCK
         try:
             state = lock.stat()
