@@ -29,19 +29,26 @@ def import_source(source: str) -> ModuleType:
     file's module is named by its stem, so ``if __name__ == "__main__"`` does not run.
     Raises TargetError.
     """
-    if source.endswith(".py") or os.sep in source or Path(source).is_file():
+    if is_file(source):
         return _import_file(source)
+    return _import_module(source)
+
+
+def is_file(source: str) -> bool:
+    """Whether a source is meant as a file, not as a module; TargetError if it can be neither."""
+    if source.endswith(".py") or os.sep in source or Path(source).is_file():
+        return True
     if not source or not all(part.isidentifier() for part in source.split(".")):
         raise TargetError(
             f"{source!r} is neither a file nor a module: write file.py or package.module"
         )
-    return _import_module(source)
+    return False
 
 
 def _import_file(source: str) -> ModuleType:
     path = Path(source).resolve()
     shown = shown_path(source)
-    _require_file(path, shown)
+    require_file(path, shown)
     name = path.stem
     loaded = sys.modules.get(name)
     if loaded is not None:
@@ -66,7 +73,8 @@ def _import_file(source: str) -> ModuleType:
     return module
 
 
-def _require_file(path: Path, shown: str) -> None:
+def require_file(path: Path, shown: str) -> None:
+    """Raise TargetError, with what may be meant, unless ``path`` is a Python file."""
     if path.is_dir():
         raise TargetError(f"{shown} is a folder: name a .py file in it, or write package.module")
     if path.suffix != ".py":

@@ -38,6 +38,9 @@ COMMANDS = {
     "run": _Command("konstat.cli.run", "Run the controllers of a file or module."),
     "crd": _Command("konstat.cli.crd", "Print the CRDs of a file or module."),
     "status": _Command("konstat.cli.status", "Show resources, their children and what is wrong."),
+    "dev": _Command("konstat.cli.dev", "Develop an operator: API, nodes, reload on change."),
+    "demo": _Command("konstat.cli.demo", "Watch the life of a resource and its operator."),
+    "serve": _Command("konstat.cli.serve", "Serve an embedded Kubernetes API."),
     "nodes": _Command("konstat.cli.nodes", "Play the nodes of a control plane that has none."),
     "rig": _Command("konstat.cli.rig", "Run a real Kubernetes control plane on this machine."),
 }

@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import click
-import yaml
 
 from konstat.base import clock
-from konstat.errors import UserError
-from konstat.testing.rig_access import CLUSTER, write_secret
+from konstat.cli.kubeconfig_file import copied, refuse_foreign
+from konstat.testing.rig_access import CLUSTER
 from konstat.testing.rig_binaries import ASSETS_VARIABLE, find_binaries
 from konstat.testing.rig_build import build
 from konstat.testing.rig_commands import Options
@@ -101,7 +99,7 @@ def up_command(
         kubectl --kubeconfig rig.kubeconfig get namespaces
     """
     if kubeconfig is not None:
-        _refuse_foreign(kubeconfig)
+        refuse_foreign(kubeconfig, cluster=CLUSTER)
     options = Options(
         controller_manager=not no_controller_manager,
         scheduler=not no_scheduler,
@@ -120,47 +118,12 @@ async def _up(plane: ControlPlane, kubeconfig: Path | None) -> None:
         # The suppressed cancellation is a signal that asks us to end: no failure.
         try:
             await plane.start()
-            _tell(plane, files.enter_context(_copy(plane, kubeconfig)))
+            _tell(plane, files.enter_context(copied(plane.kubeconfig, kubeconfig)))
             while True:
                 plane.check()
                 await clock.sleep(_CHECK_SECONDS)
         finally:
             await plane.stop()
-
-
-def _refuse_foreign(path: Path) -> None:
-    """A kubeconfig file that names another cluster is not ours to write over.
-
-    Told before anything is started.
-    """
-    if not path.absolute().parent.is_dir():
-        raise UserError(f"--kubeconfig {path}: the folder does not exist; make it first")
-    if path.exists() and _clusters(path) != [CLUSTER]:
-        raise UserError(
-            f"--kubeconfig {path}: the file exists and is not of a rig; name another file"
-        )
-
-
-def _clusters(path: Path) -> list[str]:
-    """The names of the clusters in a kubeconfig file; none if it is not one."""
-    try:
-        content = yaml.safe_load(path.read_bytes())
-        return [cluster["name"] for cluster in content["clusters"]]
-    except (yaml.YAMLError, KeyError, TypeError):
-        return []
-
-
-@contextmanager
-def _copy(plane: ControlPlane, target: Path | None) -> Iterator[Path]:
-    """The kubeconfig file, at ``target`` for the length of the block if there is one."""
-    if target is None:
-        yield plane.kubeconfig
-        return
-    write_secret(target, plane.kubeconfig.read_bytes())
-    try:
-        yield target
-    finally:
-        target.unlink(missing_ok=True)
 
 
 def _tell(plane: ControlPlane, kubeconfig: Path) -> None:

@@ -1,0 +1,139 @@
+"""`konstat serve`: the embedded Kubernetes API in the foreground, with all that acts on it.
+
+`konstat.testing.embedded_plane` does the work; here are the options, the signals and what is
+printed. `konstat dev` runs an operator on the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+import click
+
+from konstat.base import limits
+from konstat.cli.kubeconfig_file import copied, refuse_foreign
+from konstat.cli.settings import settings_of
+from konstat.controller.run import configure_logging
+from konstat.testing.embedded_plane import CLUSTER, EmbeddedApi, embedded_api
+from konstat.testing.rig_module import KUBECTL
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PORTS: Final = 65535
+
+
+class Served(NamedTuple):
+    """What is to be served, from the options of the command line; ``nodes`` 0 means none."""
+
+    port: int
+    kubeconfig: Path | None
+    nodes: int
+
+
+def serving_options(command: F) -> F:
+    """Add ``--port``, ``--kubeconfig``, ``--nodes`` and ``--no-nodes``."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS: Final = (
+    click.option(
+        "--port",
+        type=click.IntRange(0, _PORTS),
+        default=0,
+        help="The port on 127.0.0.1 (default: one that is free).",
+    ),
+    click.option(
+        "--kubeconfig",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write the kubeconfig to this file; it is removed at the end.",
+    ),
+    click.option(
+        "--nodes",
+        type=click.IntRange(1, limits.NODES),
+        default=2,
+        show_default=True,
+        help="How many nodes to play.",
+    ),
+    click.option("--no-nodes", is_flag=True, help="Play no nodes: pods stay pending."),
+)
+
+
+@click.command()
+@serving_options
+@click.pass_context
+def serve(
+    ctx: click.Context, port: int, kubeconfig: Path | None, nodes: int, no_nodes: bool
+) -> None:
+    """Serve an embedded Kubernetes API until Ctrl-C or SIGTERM.
+
+    It starts at once and needs nothing but Python. kubectl and every other client can use it:
+    plain HTTP on 127.0.0.1, without a password, so whoever is on this machine may do everything.
+    Controllers, the scheduler and nodes are played; containers are pretended and never run.
+    All objects are in memory and go with it.
+
+    \b
+    Example:
+        konstat serve --kubeconfig dev.kubeconfig
+        kubectl --kubeconfig dev.kubeconfig create deployment web --image=nginx
+    """
+    start_logging(ctx)
+    asyncio.run(_serve(Served(port, kubeconfig, 0 if no_nodes else nodes)))
+
+
+async def _serve(wanted: Served) -> None:
+    with ended_by_signals():
+        async with served(wanted) as (api, kubeconfig):
+            tell(api, kubeconfig)
+            click.echo(f"first try   {KUBECTL} --kubeconfig {kubeconfig} get nodes")
+            click.echo("Ctrl-C stops it, and nothing is kept")
+            await asyncio.Event().wait()  # until cancelled, or a part fails
+
+
+def start_logging(ctx: click.Context) -> None:
+    """Log warnings, or what ``-v`` asks for.
+
+    Warnings of the server to our own actors are nobody's business: it finds the Endpoints
+    deprecated, which a controller-manager writes all the same.
+    """
+    settings = settings_of(ctx)
+    configure_logging(settings.level("WARNING", "INFO", "DEBUG"))
+    logging.getLogger("konstat.client").setLevel(settings.level("ERROR", "INFO", "DEBUG"))
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """End the block without a failure on SIGINT and SIGTERM, by cancelling the current task."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)
+    with suppress(asyncio.CancelledError):
+        yield
+
+
+@asynccontextmanager
+async def served(wanted: Served) -> AsyncIterator[tuple[EmbeddedApi, Path]]:
+    """Serve for the length of a block; with it comes the kubeconfig file to be named to users.
+
+    Raises UserError before anything is started when the file belongs to another cluster.
+    """
+    if wanted.kubeconfig is not None:
+        refuse_foreign(wanted.kubeconfig, cluster=CLUSTER)
+    async with embedded_api(port=wanted.port, nodes=wanted.nodes) as api:
+        with copied(api.kubeconfig, wanted.kubeconfig) as kubeconfig:
+            yield api, kubeconfig
+
+
+def tell(api: EmbeddedApi, kubeconfig: Path) -> None:
+    """Print where the API is."""
+    click.echo(f"server      {api.server}")
+    click.echo(f"kubeconfig  {kubeconfig}")
