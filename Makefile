@@ -6,8 +6,8 @@ STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types docs rig check clean
 
-demo: $(STAMP) rig
-	$(BIN)/python examples/web_app/demo.py
+demo: $(STAMP)
+	$(BIN)/konstat demo
 
 test: $(STAMP) rig-if-possible
 	$(BIN)/python -m pytest

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from story import Kubectl, Operator, eventually, keeps_contract, message, said
 
 from konstat.client import Client
 from konstat.errors import NotFound
 from konstat.objects.kind import Kind
-from konstat.testing import ControlPlane
+
+if TYPE_CHECKING:
+    from story import Plane
 
 ACCOUNTS = Path(__file__).parent / "operators/accounts.py"
 ACCOUNT = Kind(group="e2e.example.com", version="v1", kind="Account", plural="accounts")
@@ -20,16 +22,16 @@ THEIRS = "elsewhere.example.com/hold"
 
 
 async def test_a_deletion_waits_for_its_cleanup_and_then_for_others(
-    control_plane: ControlPlane, namespace: str, tmp_path: Path
+    plane: Plane, place: str, tmp_path: Path
 ) -> None:
-    kubectl = Kubectl(control_plane, namespace)
-    running = Operator(control_plane.kubeconfig, tmp_path / "operator.log", target=ACCOUNTS)
+    kubectl = Kubectl(plane, place)
+    running = Operator(plane.kubeconfig, tmp_path / "operator.log", target=ACCOUNTS)
     await running.start("--install-crds")
-    async with control_plane.client() as client:
+    async with plane.client() as client:
         try:
-            await _lives(client, kubectl, namespace)
-            await _waits(client, kubectl, namespace)
-            await _goes(client, kubectl, namespace)
+            await _lives(client, kubectl, place)
+            await _waits(client, kubectl, place)
+            await _goes(client, kubectl, place)
             assert await running.stop() == 0
             assert "Traceback" not in running.text()
         finally:

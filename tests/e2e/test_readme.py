@@ -11,11 +11,15 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from story import eventually
 
-from konstat.testing import Binaries, ControlPlane
+from konstat.testing import Binaries
+
+if TYPE_CHECKING:
+    from story import Plane
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -61,10 +65,16 @@ def test_the_files_that_are_named_exist() -> None:
 
 
 @pytest.mark.timeout(240)
-def test_the_demo_ends_well_and_prints_what_the_readme_shows(rig_binaries: Binaries) -> None:
+@pytest.mark.parametrize("options", [[], pytest.param(["--rig"], marks=pytest.mark.realapi)])
+def test_the_demo_ends_well_and_prints_what_the_readme_shows(
+    options: list[str], request: pytest.FixtureRequest
+) -> None:
+    env = {**os.environ}
+    if options:
+        env = environment(request.getfixturevalue("rig_binaries"))
     ran = subprocess.run(
-        [sys.executable, str(ROOT / "examples/web_app/demo.py")],
-        env={**environment(rig_binaries), "COLUMNS": "100"},
+        [sys.executable, "-m", "konstat.cli.main", "demo", *options],
+        env=env,
         capture_output=True,
         text=True,
         check=False,
@@ -114,12 +124,8 @@ async def in_foreground(command: str, folder: Path, env: dict[str, str]) -> str:
 async def test_the_readme_by_hand(rig_binaries: Binaries, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     env = environment(rig_binaries)
-    _, rig, nodes, run, last = blocks(README, "sh")
-    async with (
-        in_background(rig.strip(), tmp_path, env, "kubectl"),
-        in_background(nodes.strip(), tmp_path, env, "konstat-node-0"),
-        in_background(run.strip(), tmp_path, env, "running:"),
-    ):
+    _, dev, last = blocks(README, "sh")
+    async with in_background(dev.strip(), tmp_path, env, "running:"):
         outputs = [await in_foreground(line, tmp_path, env) for line in last.splitlines()]
     assert "webapp.demo.example.com/shop created" in outputs[0]
     assert "condition met" in outputs[1]
@@ -127,10 +133,8 @@ async def test_the_readme_by_hand(rig_binaries: Binaries, tmp_path: Path) -> Non
 
 
 @pytest.mark.timeout(240)
-async def test_the_tutorial(
-    control_plane: ControlPlane, rig_binaries: Binaries, tmp_path: Path
-) -> None:
-    env = {**environment(rig_binaries), "KUBECONFIG": str(control_plane.kubeconfig)}
+async def test_the_tutorial(plane: Plane, rig_binaries: Binaries, tmp_path: Path) -> None:
+    env = {**environment(rig_binaries), "KUBECONFIG": str(plane.kubeconfig)}
     types, reconcile, test = blocks(TUTORIAL, "python")
     (tmp_path / "greetings.py").write_text(f"{types}\n\n{reconcile}")
     first, second = blocks(TUTORIAL, "sh")

@@ -1,4 +1,4 @@
-"""The web_app example on a real control plane, from creation to deletion, step by step.
+"""The web_app example on both servers, from creation to deletion, step by step.
 
 One long story, because each step starts from the world that the step before it left.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from story import Kubectl, Operator, eventually, keeps_contract, message, nodes, operator, said
@@ -17,7 +17,9 @@ from konstat.client import Client
 from konstat.errors import NotFound
 from konstat.kinds import Deployment, Event, Pod, Service
 from konstat.objects.kind import Kind
-from konstat.testing import ControlPlane
+
+if TYPE_CHECKING:
+    from story import Plane
 
 WEB_APP = Kind(group="demo.example.com", version="v1", kind="WebApp", plural="webapps")
 FOREIGN = {
@@ -88,15 +90,13 @@ def stalled(generation: int) -> dict[str, tuple[str, str, int | None]]:
 
 
 @pytest.mark.timeout(600)
-async def test_the_story_of_a_web_app(
-    control_plane: ControlPlane, namespace: str, tmp_path: Path
-) -> None:
-    kubectl = Kubectl(control_plane, namespace)
+async def test_the_story_of_a_web_app(plane: Plane, place: str, tmp_path: Path) -> None:
+    kubectl = Kubectl(plane, place)
     async with (
-        control_plane.client() as client,
-        operator(control_plane, tmp_path / "operator.log") as running,
+        plane.client() as client,
+        operator(plane, tmp_path / "operator.log") as running,
     ):
-        world = World(client, namespace)
+        world = World(client, place)
         await eventually(lambda: _served(client), bool)
         await _is_created(world, kubectl, client)
         async with nodes(client):
