@@ -43,9 +43,9 @@ _VERBS: Final = (
 _OBJECT_META: Final = f"{META}ObjectMeta"
 
 
-def check(crd: Object) -> list[FieldError]:
+def check(crd: Object, old: Object | None) -> list[FieldError]:
     """What the server refuses in a definition; raises a 501 for what only we cannot do."""
-    causes = check_crd(crd)
+    causes = check_crd(crd, old)
     if not causes:
         _require_columns(crd)
     return causes

@@ -28,6 +28,28 @@ _PATCHES: Final = (
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
+_TITLE: Final = "konstat embedded Kubernetes API: definitions are in /openapi/v3"
+V2_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+
+
+def version_2() -> tuple[bytes, bytes]:
+    """An OpenAPI v2 document without definitions, as JSON and as protobuf.
+
+    kubectl asks for it, in protobuf, when /openapi/v3 knows nothing of a kind; told that there is
+    nothing here either it names the kind as unknown.
+    """
+    info = {"title": _TITLE, "version": "v1.36"}
+    document = {"swagger": "2.0", "info": info, "paths": {}, "definitions": {}}
+    inner = _text_field(1, _TITLE.encode()) + _text_field(2, b"v1.36")
+    return msgspec.json.encode(document), _text_field(1, b"2.0") + _text_field(2, inner)
+
+
+def _text_field(number: int, data: bytes) -> bytes:
+    """One length-delimited protobuf field of less than 128 bytes."""
+    assert len(data) < 128, "a longer field has a longer length"
+    return bytes((number << 3 | 2, len(data))) + data
+
+
 class Documents:
     """The documents of one registry, made on demand and again when the registry has changed."""
 

@@ -70,7 +70,9 @@ def decode(body: bytes) -> dict[str, Any]:
         about = envelope.get("typeMeta", {})
         api_version, kind = about.get("apiVersion", ""), about.get("kind", "")
         content = _message(raw, _message_name(api_version, kind), 0)
-    except (IndexError, UnicodeDecodeError, OverflowError) as error:
+    except ProtobufError:
+        raise
+    except (IndexError, OverflowError, ValueError) as error:
         raise ProtobufError(f"the body is no whole protobuf message ({error})") from error
     return {"apiVersion": api_version, "kind": kind, **content}
 

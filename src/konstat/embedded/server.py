@@ -20,7 +20,7 @@ from konstat.embedded.builtin.catalog import builtin_types
 from konstat.embedded.crds import Definitions
 from konstat.embedded.lists import Ahead, too_large_version
 from konstat.embedded.negotiate import Form
-from konstat.embedded.openapi import Documents
+from konstat.embedded.openapi import V2_PROTOBUF, Documents, version_2
 from konstat.embedded.registry import Object, Registry, ResourceType
 from konstat.embedded.reviews import virtual_types
 from konstat.embedded.routes import Query, find_route, header, split_path
@@ -203,7 +203,10 @@ class EmbeddedServer:
                 return Response(status=404, headers={"cache-control": _CACHE}, body=b"")
             return _encoded(document, "application/json", encoding)
         if segments == ["openapi", "v2"]:
-            raise errors.not_implemented("OpenAPI v2: use /openapi/v3")
+            plain, packed = version_2()
+            if "protobuf" in header(request.headers, "accept"):
+                return _encoded(packed, V2_PROTOBUF, "")
+            return _encoded(plain, "application/json", encoding)
         raise errors.page_not_found()
 
     def _health(self, segments: list[str], query: Query) -> Response:
@@ -225,13 +228,16 @@ class EmbeddedServer:
 
 
 def _checked(kind: ResourceType) -> ResourceType:
-    """The kind of definitions, with the checks of their schemas."""
+    """A built-in kind with what the core adds: the checks of definitions, the orphans of Jobs."""
+    if (kind.group, kind.plural) == ("batch", "jobs"):
+        # For old clients, batch/v1 keeps the pods of a deleted Job unless told otherwise.
+        return replace(kind, orphan_by_default=True)
     if (kind.group, kind.plural) != (crds.GROUP, crds.PLURAL):
         return kind
     inner = kind.validate
 
     def validate(new: Object, old: Object | None) -> list[FieldError]:
-        return [*inner(new, old), *crds.check(new)]
+        return [*inner(new, old), *crds.check(new, old)]
 
     return replace(kind, validate=validate)
 
