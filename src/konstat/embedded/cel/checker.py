@@ -305,7 +305,7 @@ class _Checker:
         joined: Type | None = None
         for position, element in enumerate(node.elements):
             found = self._element(element, optional=position in node.optional)
-            joined = self._joined(element, joined, found)
+            joined = self._joined(joined, found)
         return types.list_of(joined or self._variable())
 
     def _element(self, element: Node, *, optional: bool) -> Type:
@@ -326,21 +326,20 @@ class _Checker:
         for entry in node.entries:
             if isinstance(entry.key, str):
                 continue
-            keys = self._joined(entry.key, keys, self.node(entry.key))
+            keys = self._joined(keys, self.node(entry.key))
             found = self._element(entry.value, optional=entry.optional)
-            values = self._joined(entry.value, values, found)
+            values = self._joined(values, found)
         if keys is None or values is None:
             return types.map_of(self._variable(), self._variable())
         return types.map_of(keys, values)
 
-    def _joined(self, node: Node, previous: Type | None, current: Type) -> Type:
-        """The common type of the entries so far; Kubernetes wants them to be of one type."""
+    def _joined(self, previous: Type | None, current: Type) -> Type:
+        """The common type of the entries so far."""
         if previous is None:
             return current
         if self._agree(previous, current):
             return types.most_general(previous, current)
-        self._mismatch(node, previous, current)
-        return types.ERROR
+        return types.DYN  # `literal_checks` says whether the types may be mixed
 
     def _comprehension(self, node: Comprehension) -> Type:
         self.node(node.range)

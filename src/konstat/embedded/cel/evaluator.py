@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
+from konstat.base import limits
 from konstat.embedded.cel.checker import Checked
 from konstat.embedded.cel.functions import FUNCTIONS
 from konstat.embedded.cel.run_costs import call_cost
@@ -66,7 +67,11 @@ Step: TypeAlias = Callable[[Scope], Value]
 
 
 class Program:
-    """A rule that is ready to run."""
+    """A rule that is ready to run.
+
+    Raises CelError for a conversion of a constant that fails (``int('x')``): the server computes
+    those when it makes the program.
+    """
 
     def __init__(self, checked: Checked) -> None:
         self._run = _Builder(checked).step(checked.parsed.root)
@@ -80,10 +85,12 @@ class Program:
 class _Builder:
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
+        self._constants: set[int] = set()
 
     def step(self, node: Node) -> Step:
         """The function that evaluates a node."""
         if isinstance(node, Literal):
+            self._constants.add(node.id)
             value = node.value
             return lambda scope: value
         if isinstance(node, Ident):
@@ -138,6 +145,10 @@ class _Builder:
             parts.insert(0, node.target)
         steps = tuple(map(self.step, parts))
         function, overloads = FUNCTIONS[name], self._checked.overloads.get(node.id, ())
+        if name in _CONVERSIONS and len(parts) == 1 and parts[0].id in self._constants:
+            self._constants.add(node.id)
+            value = function(steps[0](Scope({}, limits.EMBEDDED_RULE_COST)))
+            return lambda scope: value
 
         def run(scope: Scope) -> Value:
             args = [step(scope) for step in steps]
@@ -228,6 +239,8 @@ class _Builder:
 
     def _list(self, node: ListNode) -> Step:
         steps = [(self.step(e), i in node.optional) for i, e in enumerate(node.elements)]
+        if not node.optional and all(e.id in self._constants for e in node.elements):
+            self._constants.add(node.id)
 
         def run(scope: Scope) -> Value:
             elements: list[Value] = []
@@ -258,10 +271,7 @@ class _Builder:
                 else:
                     entries.append((name, value))
             scope.spend(_MAP_BASE)
-            made = MapValue(entries)
-            if len(made) < len(entries):
-                raise CelError("Failed with repeated key")
-            return made
+            return MapValue(entries)  # the last of repeated keys wins
 
         return run
 
@@ -346,6 +356,9 @@ def _optional_member(value: Value, field: str) -> Optional:
     return Optional(found) if present else Optional()
 
 
+_CONVERSIONS: Final = frozenset(
+    ("bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint")
+)
 _TYPE_VALUES: Final = {
     "timestamp": "google.protobuf.Timestamp",
     "duration": "google.protobuf.Duration",

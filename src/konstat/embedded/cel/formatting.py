@@ -25,61 +25,94 @@ from konstat.embedded.cel.values import (
 )
 from konstat.embedded.status_errors import quoted
 
-_CLAUSE: Final = re.compile(r"%(?:%|(?:\.([0-9]*))?(.))", re.DOTALL)
+_CLAUSE: Final = re.compile(r"%(?:\.([0-9]*))?(.)?", re.DOTALL)
+LETTERS: Final = "sdfebxXo"
+_HEX: Final = "only integers, byte buffers, and strings can be formatted as hex"
+_PROBLEMS: Final = {
+    "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists,"
+    " types, durations, and timestamps",
+    "d": "decimal clause can only be used on integers",
+    "f": "fixed-point clause can only be used on doubles",
+    "e": "scientific clause can only be used on doubles",
+    "b": "only integers and bools can be formatted as binary",
+    "x": _HEX,
+    "X": _HEX,
+    "o": "octal clause can only be used on integers",
+}
 _PRECISION: Final = 6
 _PRECISION_MAXIMUM: Final = 1000
 
 
 def formatted(text: str, arguments: Sequence[Value]) -> str:
     """The text with its clauses filled in; raises CelError."""
+
+    def write(index: int, letter: str, precision: str) -> str:
+        return _clause(letter, precision, arguments[index])
+
+    return interpolated(text, len(arguments), write)
+
+
+def interpolated(text: str, count: int, write: Callable[[int, str, str], str]) -> str:
+    """The text with each clause replaced by what ``write`` makes of it.
+
+    ``write`` is given the index of the argument (below ``count``), the letter and the precision.
+    Raises CelError for a text that is no format, and for what ``write`` raises.
+    """
     out: list[str] = []
     position = used = 0
     while (start := text.find("%", position)) >= 0:
         out.append(text[position:start])
-        match = _CLAUSE.match(text, start)
-        if match is None:
-            raise CelError("unexpected end of string")
-        position = match.end()
-        if match[0] == "%%":
+        if text.startswith("%%", start):
             out.append("%")
+            position = start + 2
             continue
-        if used >= len(arguments):
+        if used >= count:
             raise CelError(f"index {used} out of range")
-        out.append(_clause(match[2], match[1], arguments[used]))
-        used += 1
-    if used < len(arguments):
-        raise CelError(
-            f"too many arguments supplied to string.format (expected {used}, got {len(arguments)})"
-        )
+        match = _CLAUSE.match(text, start)
+        if match is None or (match[2] is None and match[1] is None):
+            raise CelError("unexpected end of string")
+        problem = _clause_problem(match)
+        if problem:
+            raise CelError(f"could not parse formatting clause: {problem}")
+        out.append(write(used, match[2], match[1] or ""))
+        position, used = match.end(), used + 1
     return "".join([*out, text[position:]])
 
 
-def _clause(letter: str, precision: str | None, value: Value) -> str:
+def _clause_problem(match: re.Match[str]) -> str:
+    precision, letter = match[1], match[2]
+    if letter is None:
+        return "error while parsing precision: could not find end of precision specifier"
+    if precision == "":
+        number = 'strconv.Atoi: parsing "": invalid syntax'
+        return (
+            f"error while parsing precision: error while converting precision to integer: {number}"
+        )
+    return "" if letter in LETTERS else f'unrecognized formatting clause "{letter}"'
+
+
+def _clause(letter: str, precision: str, value: Value) -> str:
     digits = int(precision[:5]) if precision else _PRECISION
     if digits > _PRECISION_MAXIMUM:
         raise CelError(f"precision {precision} of string.format is too large")
     if letter in ("f", "e"):
         return _floating(letter, digits, value)
-    clause = _CLAUSES.get(letter)
-    if clause is None:
-        raise CelError(
-            f'could not parse formatting clause: unrecognized formatting clause "{letter}"'
-        )
-    return clause(value)
+    return _CLAUSES[letter](value)
 
 
-def _wrong(value: Value, clause: str, allowed: str) -> CelError:
-    return CelError(
-        f"error during formatting: {clause} clause can only be used on {allowed}, was given"
-        f" {type_name(value)}"
-    )
+def wrong_type(letter: str, given: str) -> str:
+    """The error for a value of a type that a clause cannot write."""
+    return f"error during formatting: {_PROBLEMS[letter]}, was given {given}"
+
+
+def _wrong(value: Value, letter: str) -> CelError:
+    return CelError(wrong_type(letter, type_name(value)))
 
 
 def _floating(letter: str, digits: int, value: Value) -> str:
     amount = float(value) if value in ("NaN", "Infinity", "-Infinity") else value
     if not isinstance(amount, float):
-        word = "fixed-point" if letter == "f" else "scientific"
-        raise _wrong(value, word, "doubles")
+        raise _wrong(value, letter)
     if math.isnan(amount):
         return "NaN"
     if math.isinf(amount):
@@ -102,16 +135,16 @@ def _decimal(value: Value) -> str:
         return str(value)
     if isinstance(value, Uint):
         return str(value.value)
-    raise _wrong(value, "decimal", "integers")
+    raise _wrong(value, "d")
 
 
-def _based(base: str, clause: str, allowed: str) -> Callable[[Value], str]:
+def _based(base: str) -> Callable[[Value], str]:
     def written(value: Value) -> str:
         if isinstance(value, bool) and base == "b":
             return "1" if value else "0"
         amount = value.value if isinstance(value, Uint) else value
         if not is_int(amount):
-            raise _wrong(value, clause, allowed)
+            raise _wrong(value, base)
         return format(amount, base)
 
     return written
@@ -122,7 +155,7 @@ def _hex(base: str) -> Callable[[Value], str]:
         if isinstance(value, str | bytes):
             digits = (value.encode() if isinstance(value, str) else value).hex()
             return digits.upper() if base == "X" else digits
-        return _based(base, "hex", "integers, byte buffers, and strings")(value)
+        return _based(base)(value)
 
     return written
 
@@ -139,8 +172,7 @@ def _text(value: Value) -> str:
         value, bool | int | float | Uint | str | bytes | Timestamp | Duration | TypeValue
     ):
         return to_text(value)
-    allowed = "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
-    raise _wrong(value, "string", allowed)
+    raise _wrong(value, "s")
 
 
 def _literal(value: Value) -> str:
@@ -161,8 +193,8 @@ def _literal(value: Value) -> str:
 _CLAUSES: Final[Mapping[str, Callable[[Value], str]]] = {
     "s": _text,
     "d": _decimal,
-    "b": _based("b", "binary", "integers and bools"),
-    "o": _based("o", "octal", "integers"),
+    "b": _based("b"),
+    "o": _based("o"),
     "x": _hex("x"),
     "X": _hex("X"),
 }

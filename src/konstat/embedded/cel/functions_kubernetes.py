@@ -5,7 +5,6 @@ Before: `operators`. After: `functions`. URLs and addresses stand in `functions_
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
@@ -13,6 +12,7 @@ from typing import Final
 from konstat.embedded import metadata
 from konstat.embedded.builtin import quantities
 from konstat.embedded.cel.operators import is_int, no_overload
+from konstat.embedded.cel.semver import SemverValue, is_semver, parse_semver
 from konstat.embedded.cel.values import CelError, ListValue, Optional, Value
 from konstat.embedded.status_errors import quoted
 from konstat.embedded.structural import formats
@@ -77,74 +77,6 @@ def _as_integer(value: Value) -> int:
 def _sign(value: Value) -> int:
     amount = _amount(value)
     return (amount > 0) - (amount < 0)
-
-
-# --- semantic versions ------------------------------------------------------------------------
-
-_PRE_RELEASE: Final = r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
-_BUILD: Final = r"(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
-_VERSION: Final = re.compile(
-    rf"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*){_PRE_RELEASE}{_BUILD}"
-)
-_UINT64: Final = 2**64
-
-
-class SemverValue:
-    """``semver('1.2.3-rc.1')``: ordered as semver.org says; build metadata does not count."""
-
-    type_name = "kubernetes.Semver"
-
-    def __init__(self, numbers: tuple[int, int, int], pre_release: tuple[str, ...]) -> None:
-        self.numbers = numbers
-        self.pre_release = pre_release
-
-    def order(self) -> tuple[object, ...]:
-        """What versions are compared by: a pre-release comes before its release."""
-        parts = tuple(
-            (0, int(part), "") if part.isdigit() else (1, 0, part) for part in self.pre_release
-        )
-        return (self.numbers, not self.pre_release, parts)
-
-    def same(self, other: Value) -> bool:
-        """Whether another version is equal."""
-        return isinstance(other, SemverValue) and self.order() == other.order()
-
-
-def _parse_semver(text: Value, normalize: Value) -> SemverValue | None:
-    if not isinstance(text, str) or not isinstance(normalize, bool):
-        raise no_overload(text, normalize)
-    match = _VERSION.fullmatch(_normalized(text) if normalize else text)
-    if match is None or any(len(match[part]) > 20 for part in (1, 2, 3)):
-        return None
-    numbers = (int(match[1]), int(match[2]), int(match[3]))
-    pre_release = tuple(match[4].split(".")) if match[4] else ()
-    zeroes = (part.isdigit() and len(part) > 1 and part[0] == "0" for part in pre_release)
-    if any(zeroes) or max(numbers) >= _UINT64:
-        return None
-    return SemverValue(numbers, pre_release)
-
-
-def _normalized(text: str) -> str:
-    """Without a ``v`` and leading zeros, with the minor version and patch that are missing."""
-    parts = text.removeprefix("v").split(".", 2)
-    for position, part in enumerate(parts):
-        if len(part) > 1:
-            stripped = part.lstrip("0")
-            parts[position] = stripped if stripped[:1].isdigit() else f"0{stripped}"
-    if len(parts) < 3 and any(mark in parts[-1] for mark in "+-"):
-        return text  # "1.2-rc" is no version: a pre-release needs all three numbers
-    return ".".join(parts + ["0"] * (3 - len(parts)))
-
-
-def _semver(text: Value, normalize: Value = False) -> SemverValue:
-    found = _parse_semver(text, normalize)
-    if found is None:
-        raise CelError(f"{quoted(text)} is not a semantic version")
-    return found
-
-
-def _is_semver(text: Value, normalize: Value = False) -> bool:
-    return _parse_semver(text, normalize) is not None
 
 
 def _version_part(position: int, value: Value) -> int:
@@ -260,8 +192,8 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "compareTo": _compare,
     "add": partial(_combined, 1),
     "sub": partial(_combined, -1),
-    "semver": _semver,
-    "isSemver": _is_semver,
+    "semver": parse_semver,
+    "isSemver": is_semver,
     "major": partial(_version_part, 0),
     "minor": partial(_version_part, 1),
     "patch": partial(_version_part, 2),

@@ -174,13 +174,13 @@ def _rule(rule: Mapping[str, Any], schema: Schema, self_type: Type) -> _Rule:
         expression = compile_rule(text, self_type, optional_old=optional_old)
     except CompileError as error:
         return replace(made, problem=str(error))
-    made = replace(made, program=Program(expression.checked), uses_old=expression.uses_old)
+    made = replace(made, program=expression.program, uses_old=expression.uses_old)
     if message := rule.get("messageExpression"):
         try:
             compiled = compile_message(message, self_type, optional_old=optional_old)
         except CompileError:
             return made  # the server falls back to the plain message too
-        return replace(made, message_program=Program(compiled.checked))
+        return replace(made, message_program=compiled.program)
     return made
 
 

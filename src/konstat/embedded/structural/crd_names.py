@@ -93,9 +93,7 @@ def group_errors(spec: Object) -> list[FieldError]:
     return found
 
 
-def version_name_errors(
-    version: Object, path: str, *, field: str = "name"
-) -> list[FieldError]:
+def version_name_errors(version: Object, path: str, *, field: str = "name") -> list[FieldError]:
     """Errors of the name of one version."""
     name = version.get("name") or ""
     problems = dns_1035_problems(name)
