@@ -260,6 +260,34 @@ async def test_F61_a_forbidden_kind_is_told_and_used_once_it_is_granted(
         await stage.says(ready())
 
 
+async def test_F61_a_right_that_is_revoked_is_told_although_nothing_else_happens(
+    control_plane: ControlPlane, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A watch that is open goes on after its right was revoked; the next one is refused (H3).
+    monkeypatch.setattr(limits, "WATCH_TIMEOUT_SECONDS", 2)
+    monkeypatch.setattr(limits, "WATCH_LIST_SECONDS", 2)
+    monkeypatch.setattr(limits, "UNREADABLE_SECONDS", 0.2)
+    user = f"op-{chance.suffix(6)}"
+    await control_plane.add_user(User(name=user, rules=resources(STATUS, CONFIGS)))
+    await stage.create()
+    async with (
+        control_plane.client(user=user) as client,
+        stage.running(crates(), client=client) as manager,
+    ):
+        await stage.says(ready())
+        await grant(stage, user, *resources(STATUS))
+        await stage.says(
+            {
+                "Ready": ("Unknown", "KindForbidden", 1),
+                "ContentReady": ("Unknown", "KindForbidden", 1),
+                "Reconciling": ("True", "KindForbidden", 1),
+            }
+        )
+        assert "configmaps" in "".join(manager._ready())
+        await grant(stage, user, *resources(STATUS, CONFIGS))
+        await stage.says(ready())
+
+
 async def test_F62_a_forbidden_status_is_told_elsewhere_and_work_goes_on(
     control_plane: ControlPlane, stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
