@@ -62,7 +62,7 @@ async def played(
         await client.create(Namespace.kind, {"metadata": {"name": name}})
         client.namespace = name
         await until(lambda: client.get(ServiceAccount.kind, "default"), what="ServiceAccount")
-        yield Story(client, tasks)
+        yield Story(client, tasks, nodes=node_actor)
         await client.delete(Namespace, name)
 
 

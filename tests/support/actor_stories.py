@@ -18,6 +18,7 @@ from konstat.base import clock
 from konstat.base.tasks import Tasks
 from konstat.client.api import Client
 from konstat.errors import NotFound
+from konstat.nodes import NodeActor
 from konstat.objects.kind import Kind
 
 EVENT = Kind(group="events.k8s.io", version="v1", kind="Event", plural="events")
@@ -102,8 +103,10 @@ def _is_token(volumes: Any) -> bool:
 class Story:
     """Watches kinds in one namespace from its start."""
 
-    def __init__(self, client: Client, tasks: Tasks) -> None:
+    def __init__(self, client: Client, tasks: Tasks, *, nodes: NodeActor) -> None:
         self.client = client
+        self.nodes = nodes
+        self.node_prefix = nodes.options.name_prefix
         self.namespace = client.namespace
         self._tasks = tasks
         self._conditions: dict[tuple[str, str], dict[str, list[tuple[str, ...]]]] = {}

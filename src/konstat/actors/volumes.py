@@ -15,7 +15,7 @@ from konstat.actors.actor import Actor, Trigger
 from konstat.actors.content import Obj
 from konstat.base import clock
 from konstat.cache.store import Change
-from konstat.errors import AlreadyExists, NotFound
+from konstat.errors import AlreadyExists, APIError, NotFound
 from konstat.kinds import PersistentVolume, PersistentVolumeClaim, Pod, StorageClass
 from konstat.objects.kind import Kind
 
@@ -122,6 +122,9 @@ class VolumeActor(Actor):
             made = await self.world.create(_VOLUME, volume_plan.new_volume(claim, storage_class))
         except AlreadyExists:
             return self.world.get(_VOLUME, f"pvc-{content.uid(claim)}")
+        except APIError as error:
+            self._event(claim, "ProvisioningFailed", error.message, warning=True)
+            raise
         note = f"Successfully provisioned volume {content.name(made)} (pretended)"
         self._event(claim, "ProvisioningSucceeded", note)
         return made
