@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -19,7 +20,7 @@ from story import eventually
 
 from konstat.client import Client
 from konstat.client.config import load_config
-from konstat.kinds import Deployment, Node
+from konstat.kinds import Deployment, Node, Pod
 
 PROGRAM = [sys.executable, "-W", "error", "-m", "konstat.cli.main"]
 
@@ -112,6 +113,36 @@ async def test_the_port_is_as_asked_for_and_nodes_may_be_left_out() -> None:
         assert lines["server"] == f"http://127.0.0.1:{port}"
         async with Client.connect(load_config(kubeconfig=lines["kubeconfig"])) as client:
             assert await client.list(Node) == []
+
+
+async def test_containers_may_be_processes_of_this_machine() -> None:
+    say = f"example.com/say={sys.executable} -c 'import signal; print(40 + 2, flush=True); signal.pause()'"
+    with serving("--nodes", "1", "--logs", "--process", say) as running:
+        kubeconfig = told(running)["kubeconfig"]
+        async with Client.connect(load_config(kubeconfig=kubeconfig)) as client:
+            spec = {"containers": [{"name": "main", "image": "example.com/say:1"}]}
+            await client.create(Pod(metadata={"name": "p"}, spec=spec))
+        assert running.stdout is not None
+        assert await asyncio.to_thread(running.stdout.readline) == "[default/p/main] 42\n"
+        running.send_signal(signal.SIGTERM)
+        _, problems = running.communicate(timeout=60)
+    assert (running.returncode, problems) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--no-nodes", "--process", "a=b"], "processes run on nodes"),
+        (["--logs"], "give --process too"),
+        (["--process", "a"], "IMAGE=COMMAND"),
+    ],
+)
+def test_options_that_exclude_each_other_are_refused(
+    run_konstat: Callable[..., Result], options: list[str], problem: str
+) -> None:
+    result = run_konstat("serve", *options)
+    assert result.exit_code == 2
+    assert problem in result.output
 
 
 def test_a_port_that_is_taken_is_said(run_konstat: Callable[..., Result]) -> None:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from story import eventually
 
 from konstat.client import Client
-from konstat.errors import MissingToolError, NotFound, TransportError, UserError
+from konstat.errors import (
+    BadRequest,
+    MissingToolError,
+    NotFound,
+    ServerError,
+    TransportError,
+    UserError,
+)
 from konstat.kinds import ConfigMap, Namespace, Node, Pod, ServiceAccount
+from konstat.nodes import ProcessCommand, ProcessRuntime
 from konstat.testing import embedded_api
 from konstat.testing.embedded_plane import CLUSTER
 
@@ -97,3 +107,53 @@ async def test_kubectl_is_of_the_rig_or_on_the_path(
             "get",
             "pods",
         ]
+
+
+SAY = "import signal; print('one'); print('two', flush=True); signal.pause()"
+
+
+@pytest.fixture
+async def speaking() -> AsyncIterator[Client]:
+    """An API on which a process says two lines, as pod p."""
+    command = ProcessCommand(image="example.com/say", command=(sys.executable, "-c", SAY))
+    async with (
+        embedded_api(runtime=ProcessRuntime([command])) as api,
+        api.client() as client,
+    ):
+        spec = {"containers": [{"name": "main", "image": "example.com/say:1"}]}
+        await client.create(Pod(metadata={"name": "p"}, spec=spec))
+        yield client
+
+
+async def log(client: Client, query: dict[str, str] | None = None) -> str:
+    path = "/api/v1/namespaces/default/pods/p/log"
+    data = await client.exchange("GET", path, query=query or {}, request="read a log")
+    return data.decode()
+
+
+async def test_logs_of_processes_are_served(speaking: Client) -> None:
+    async def whole() -> str:
+        try:
+            return await log(speaking)
+        except BadRequest:  # it does not run yet
+            return ""
+
+    await eventually(whole, lambda text: text == "one\ntwo\n")
+    assert await log(speaking, {"tailLines": "1", "follow": "false"}) == "two\n"
+    assert await log(speaking, {"limitBytes": "2", "container": "main"}) == "on"
+    for query, problem in (
+        ({"container": "other"}, "other"),
+        ({"tailLines": "-1"}, "tailLines is -1"),
+        ({"previous": "true"}, "previous terminated container"),
+    ):
+        with pytest.raises(BadRequest, match=problem):
+            await log(speaking, query)
+    with pytest.raises(ServerError, match="does not implement following logs"):
+        await log(speaking, {"follow": "true"})
+
+
+async def test_a_pretended_container_has_no_log() -> None:
+    async with embedded_api() as api, api.client() as client:
+        await client.create(pod())
+        with pytest.raises(BadRequest, match="has no log"):
+            await log(client)

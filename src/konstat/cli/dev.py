@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final, Never
+from typing import Any, Final, Never
 
 import click
 
@@ -36,14 +36,7 @@ _SHOWN_FILES: Final = 3
 @click.argument("target")
 @serving_options
 @click.pass_context
-def dev(
-    ctx: click.Context,
-    target: str,
-    port: int,
-    kubeconfig: Path | None,
-    nodes: int,
-    no_nodes: bool,
-) -> None:
+def dev(ctx: click.Context, target: str, **options: Any) -> None:
     """Develop the operator TARGET against an embedded Kubernetes API, until Ctrl-C or SIGTERM.
 
     Serves an API as `konstat serve` does, installs the CRDs of TARGET and runs its controllers.
@@ -61,7 +54,7 @@ def dev(
     verbosity = settings_of(ctx).verbosity
     start_logging(ctx)
     files = SourceFiles(Target.parse(target).source)
-    wanted = Served(port, kubeconfig, 0 if no_nodes else nodes)
+    wanted = Served.of(**options)
     asyncio.run(_develop(target, files, wanted, verbosity=verbosity))
 
 
@@ -72,7 +65,7 @@ async def _develop(target: str, files: SourceFiles, wanted: Served, *, verbosity
             api.client() as client,
             open_tasks() as tasks,
         ):
-            tell(api, kubeconfig)
+            tell(api, kubeconfig, wanted.runtime)
             click.echo(f"watching    {files}")
             click.echo("Ctrl-C stops it, and nothing is kept")
             tasks.start(_tell_kinds(client, kubeconfig), name="what is printed of kinds")

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator
 from contextlib import suppress
-from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Any
 
 import click
 
 from konstat.base import limits
 from konstat.base.tasks import open_tasks
+from konstat.cli.process_options import ProcessSettings, about, process_options
 from konstat.cli.settings import cluster_options, settings_of
 from konstat.client.api import Client
 from konstat.client.config import ClusterConfig, load_config
@@ -24,12 +24,7 @@ from konstat.controller.run import configure_logging
 from konstat.errors import UserError
 from konstat.kinds import Node
 from konstat.nodes import NodeActor, NodeOptions, ProcessRuntime
-from konstat.nodes.addresses import LOCAL_PODS
 from konstat.nodes.node import ACTOR_LABEL
-from konstat.nodes.podspec import PlayedPod
-from konstat.nodes.processes import load_processes, parse_process
-from konstat.nodes.processes.mapping import COMMAND
-from konstat.nodes.processes.network import route_command
 from konstat.nodes.script import CRASH, EXIT, UNREADY
 from konstat.objects.quantity import Quantity
 
@@ -51,32 +46,7 @@ _NAMES_SHOWN = 3
     "--beside-real-nodes", is_flag=True, help="Run although the cluster has nodes of its own."
 )
 @click.option("--keep", is_flag=True, help="Leave the nodes behind at the end.")
-@click.option(
-    "--process",
-    "processes",
-    multiple=True,
-    metavar="IMAGE=COMMAND",
-    help="Play containers of an image by a command on this machine; can be repeated.",
-)
-@click.option(
-    "--processes",
-    "files",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The same from a YAML list of image, command and env.",
-)
-@click.option(
-    "--allow-commands",
-    is_flag=True,
-    help="Let pods name commands: whoever can create a pod then runs any program here.",
-)
-@click.option(
-    "--pod-network",
-    metavar="CIDR",
-    help="Addresses of pods with processes, if this machine answers on them.",
-)
-@click.option("--logs", is_flag=True, help="Print what processes say.")
+@process_options
 @click.pass_context
 def nodes(
     ctx: click.Context,
@@ -89,11 +59,7 @@ def nodes(
     name_prefix: str,
     beside_real_nodes: bool,
     keep: bool,
-    processes: tuple[str, ...],
-    files: tuple[Path, ...],
-    allow_commands: bool,
-    pod_network: str | None,
-    logs: bool,
+    **processes: Any,
 ) -> None:
     """Play nodes and kubelets until Ctrl-C or SIGTERM.
 
@@ -125,33 +91,9 @@ def nodes(
         pods=pods,
         remove_nodes_on_exit=not keep,
     )
-    mapped = [parse_process(text) for text in processes]
-    for file in files:
-        mapped += load_processes(file)
-    runtime = None
-    if mapped or allow_commands:
-        runtime = ProcessRuntime(
-            mapped,
-            allow_commands=allow_commands,
-            pod_network=_network(pod_network),
-            heard=_print_line if logs else None,
-        )
-    elif logs or pod_network is not None:
-        raise UserError("--logs and --pod-network are about processes: give --process too")
+    runtime = ProcessSettings(**processes).runtime()
     config = load_config(kubeconfig=kubeconfig, context=context)
     asyncio.run(_play(config, options, runtime, beside_real_nodes=beside_real_nodes))
-
-
-def _network(text: str | None) -> IPv4Network | None:
-    try:
-        return IPv4Network(text) if text is not None else None
-    except ValueError as error:
-        raise UserError(f"--pod-network {text}: {error}") from error
-
-
-def _print_line(pod: PlayedPod, container: str, text: bytes) -> None:
-    line = text.decode(errors="replace")
-    click.echo(f"[{pod.namespace}/{pod.name}/{container}] {line}")
 
 
 def _check_quantity(option: str, text: str) -> None:
@@ -208,18 +150,7 @@ async def _tell(actor: NodeActor, config: ClusterConfig, runtime: ProcessRuntime
     click.echo(f"nodes   {shown} (each {options.cpu} CPUs, {options.memory}, {options.pods} pods)")
     click.echo(f"script  annotate pods with {CRASH}, {EXIT}, {UNREADY}")
     if runtime is not None:
-        for line in _about(runtime):
+        for line in about(runtime):
             click.echo(line)
     what = "removes the nodes" if options.remove_nodes_on_exit else "leaves the nodes behind"
     click.echo(f"Ctrl-C stops it and {what}")
-
-
-def _about(runtime: ProcessRuntime) -> Iterator[str]:
-    """What there is to know of processes before the first pod comes."""
-    count = len(runtime.map)
-    yield f"process {count} mapped image{'s' * (count != 1)}; their pods are at {runtime.network}"
-    if runtime.map.allow_commands:
-        yield f"        pods may name commands ({COMMAND}<container>)"
-    if runtime.network.is_loopback:
-        yield "        Services of them get no endpoints, where loopback addresses are not valid:"
-        yield f"        as root, run {route_command(LOCAL_PODS)}, and start again"

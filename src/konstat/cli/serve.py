@@ -18,8 +18,11 @@ import click
 
 from konstat.base import limits
 from konstat.cli.kubeconfig_file import copied, refuse_foreign
+from konstat.cli.process_options import ProcessSettings, about, process_options
 from konstat.cli.settings import settings_of
 from konstat.controller.run import configure_logging
+from konstat.errors import UserError
+from konstat.nodes import ProcessRuntime
 from konstat.testing.embedded_plane import CLUSTER, EmbeddedApi, embedded_api
 from konstat.testing.rig_module import KUBECTL
 
@@ -34,10 +37,23 @@ class Served(NamedTuple):
     port: int
     kubeconfig: Path | None
     nodes: int
+    runtime: ProcessRuntime | None
+
+    @classmethod
+    def of(
+        cls, *, port: int, kubeconfig: Path | None, nodes: int, no_nodes: bool, **processes: Any
+    ) -> Served:
+        """From the options of `serving_options`; raises UserError for one that cannot be."""
+        runtime = ProcessSettings(**processes).runtime()
+        if runtime is not None and no_nodes:
+            raise UserError("processes run on nodes: leave --no-nodes out, or the processes")
+        if kubeconfig is not None:
+            refuse_foreign(kubeconfig, cluster=CLUSTER)
+        return cls(port, kubeconfig, 0 if no_nodes else nodes, runtime)
 
 
 def serving_options(command: F) -> F:
-    """Add ``--port``, ``--kubeconfig``, ``--nodes`` and ``--no-nodes``."""
+    """Add the options for `Served.of`."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -64,20 +80,20 @@ _OPTIONS: Final = (
         help="How many nodes to play.",
     ),
     click.option("--no-nodes", is_flag=True, help="Play no nodes: pods stay pending."),
+    process_options,
 )
 
 
 @click.command()
 @serving_options
 @click.pass_context
-def serve(
-    ctx: click.Context, port: int, kubeconfig: Path | None, nodes: int, no_nodes: bool
-) -> None:
+def serve(ctx: click.Context, **options: Any) -> None:
     """Serve an embedded Kubernetes API until Ctrl-C or SIGTERM.
 
     It starts at once and needs nothing but Python. kubectl and every other client can use it:
     plain HTTP on 127.0.0.1, without a password, so whoever is on this machine may do everything.
-    Controllers, the scheduler and nodes are played; containers are pretended and never run.
+    Controllers, the scheduler and nodes are played; containers are pretended and never run, but for
+    those that --process makes a process of this machine (see `konstat nodes`).
     All objects are in memory and go with it.
 
     \b
@@ -86,13 +102,13 @@ def serve(
         kubectl --kubeconfig dev.kubeconfig create deployment web --image=nginx
     """
     start_logging(ctx)
-    asyncio.run(_serve(Served(port, kubeconfig, 0 if no_nodes else nodes)))
+    asyncio.run(_serve(Served.of(**options)))
 
 
 async def _serve(wanted: Served) -> None:
     with ended_by_signals():
         async with served(wanted) as (api, kubeconfig):
-            tell(api, kubeconfig)
+            tell(api, kubeconfig, wanted.runtime)
             click.echo(f"first try   {KUBECTL} --kubeconfig {kubeconfig} get nodes")
             click.echo("Ctrl-C stops it, and nothing is kept")
             await asyncio.Event().wait()  # until cancelled, or a part fails
@@ -122,18 +138,16 @@ def ended_by_signals() -> Iterator[None]:
 
 @asynccontextmanager
 async def served(wanted: Served) -> AsyncIterator[tuple[EmbeddedApi, Path]]:
-    """Serve for the length of a block; with it comes the kubeconfig file to be named to users.
-
-    Raises UserError before anything is started when the file belongs to another cluster.
-    """
-    if wanted.kubeconfig is not None:
-        refuse_foreign(wanted.kubeconfig, cluster=CLUSTER)
-    async with embedded_api(port=wanted.port, nodes=wanted.nodes) as api:
+    """Serve for the length of a block; with it comes the kubeconfig file to be named to users."""
+    async with embedded_api(port=wanted.port, nodes=wanted.nodes, runtime=wanted.runtime) as api:
         with copied(api.kubeconfig, wanted.kubeconfig) as kubeconfig:
             yield api, kubeconfig
 
 
-def tell(api: EmbeddedApi, kubeconfig: Path) -> None:
-    """Print where the API is."""
+def tell(api: EmbeddedApi, kubeconfig: Path, runtime: ProcessRuntime | None) -> None:
+    """Print where the API is, and what there is to know of processes."""
     click.echo(f"server      {api.server}")
     click.echo(f"kubeconfig  {kubeconfig}")
+    if runtime is not None:
+        for line in about(runtime):
+            click.echo(f"{line[:8]}    {line[8:]}")

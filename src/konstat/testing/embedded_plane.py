@@ -31,7 +31,8 @@ from konstat.embedded.memory import MemoryTransport
 from konstat.embedded.server import EmbeddedServer
 from konstat.errors import MissingToolError
 from konstat.kinds import ServiceAccount
-from konstat.nodes import NodeActor, NodeOptions
+from konstat.nodes import ContainerRuntime, NodeActor, NodeOptions
+from konstat.testing.embedded_logs import PodLogs
 from konstat.testing.rig_access import write_secret
 from konstat.testing.rig_binaries import find_binaries
 from konstat.testing.rig_folder import claim_folder
@@ -48,6 +49,7 @@ async def embedded_api(
     port: int = 0,
     actors: bool = True,
     nodes: int = 1,
+    runtime: ContainerRuntime | None = None,
     data: Path | None = None,
 ) -> AsyncIterator[EmbeddedApi]:
     """Serve an embedded API for the length of a block.
@@ -59,6 +61,9 @@ async def embedded_api(
         Deployment makes no Pods, and a deleted namespace does not go.
     ``nodes``
         How many nodes are played; with none, Pods stay pending.
+    ``runtime``
+        What plays containers: pretended by default, or processes of this machine, by
+        `konstat.nodes.ProcessRuntime`; their logs are then served too, but cannot be followed.
     ``data``
         A folder to keep; the kubeconfig file is in it. Objects are in memory and are never kept.
         Without it a temporary folder is used and removed.
@@ -80,7 +85,8 @@ async def embedded_api(
                 if nodes:
                     # They end with their server: nobody would see that they were removed.
                     options = NodeOptions(nodes=nodes, remove_nodes_on_exit=False)
-                    actor = NodeActor(client, options)
+                    actor = NodeActor(client, options, runtime=runtime)
+                    server.verbs.logs = PodLogs(actor)
                     tasks.start(actor.run(), name="nodes")
                     await actor.wait_registered()
                 yield api
