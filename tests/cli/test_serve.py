@@ -116,7 +116,8 @@ async def test_the_port_is_as_asked_for_and_nodes_may_be_left_out() -> None:
 
 
 async def test_containers_may_be_processes_of_this_machine() -> None:
-    say = f"example.com/say={sys.executable} -c 'import signal; print(40 + 2, flush=True); signal.pause()'"
+    program = "import signal; print(40 + 2, flush=True); signal.pause()"
+    say = f"example.com/say={sys.executable} -c '{program}'"
     with serving("--nodes", "1", "--logs", "--process", say) as running:
         kubeconfig = told(running)["kubeconfig"]
         async with Client.connect(load_config(kubeconfig=kubeconfig)) as client:
