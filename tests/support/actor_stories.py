@@ -96,6 +96,10 @@ def _without(value: Any) -> Any:
     return [_without(entry) for entry in value] if isinstance(value, list) else value
 
 
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
 def _is_token(volumes: Any) -> bool:
     return all(str(v.get("name", "")).startswith("kube-api-access-") for v in volumes)
 
@@ -157,7 +161,9 @@ class Story:
             for kind in kinds
             for obj in await self.client.list(kind, namespace=self.namespace)
         ]
-        return sorted(found, key=lambda obj: json.dumps(obj, sort_keys=True))
+        for obj in found:
+            obj.get("endpoints", []).sort(key=_text)
+        return sorted(found, key=_text)
 
     async def events(self, *reasons: str) -> set[tuple[str, ...]]:
         """What events say: kind, name, type, reason and note, each once."""

@@ -124,10 +124,13 @@ class Everything:
         for one in await self._discovery.kinds():
             served.setdefault((one.kind.group, one.kind.kind), one)
         self._served = served
+        versions = {one.kind for one in await self._discovery.kinds()}
         for key, one in served.items():
             if key in IGNORED or not set(one.verbs) >= _NEEDED:
                 continue
-            if key not in self._kinds and len(self._kinds) < limits.ACTOR_KINDS:
+            # One version of each kind will do, as long as it is served.
+            followed = self._kinds.get(key) in versions
+            if not followed and len(self._kinds) < limits.ACTOR_KINDS:
                 self._kinds[key] = one.kind
                 for listener in self._listeners:
                     self._subscribe(one.kind, listener)

@@ -36,6 +36,7 @@ class NodeLifecycleActor(Actor):
         super().__init__(world)
         self._grace_seconds = grace_seconds
         self._signs: dict[str, tuple[str, float]] = {}  # the last sign of life, and when it came
+        self._missing: dict[str, float] = {}  # nodes that are not there, and from when that counts
 
     def triggers(self) -> Mapping[Kind, Trigger]:
         return {_NODE: self._on_node, Pod.kind: self._on_pod, Lease.kind: lambda change: None}
@@ -46,6 +47,9 @@ class NodeLifecycleActor(Actor):
         self.queue.add(found.name)
         if change.new is None:
             self._signs.pop(found.name, None)
+            self._missing[found.name] = clock.monotonic()
+        else:
+            self._missing.pop(found.name, None)
         old = change.old.content if change.old else {}
         new = change.new.content if change.new else {}
         if content.spec(old).get("taints") != content.spec(new).get("taints"):
@@ -68,8 +72,7 @@ class NodeLifecycleActor(Actor):
             return await self._look_at_pod(uid)
         node = self.world.get(_NODE, key)
         if node is None:
-            await self._clear(key)
-            return None
+            return await self._clear(key)
         node = await self._listen(node)
         await self._taint(node)
         return limits.NODE_MONITOR_SECONDS
@@ -125,16 +128,26 @@ class NodeLifecycleActor(Actor):
         operations = patch.set_members(node, ("/spec/taints", wanted))
         await self.world.change(_NODE, node, operations)
 
-    async def _clear(self, name: str) -> None:
-        """Remove the pods of a node that is not there: no kubelet will."""
+    async def _clear(self, name: str) -> float | None:
+        """Remove the pods of a node that is not there: no kubelet will.
+
+        A node that was never seen may yet be registered: its pods are given time.
+        """
+        lost = [pod for pod in self.world.list(Pod.kind) if pods.node_name(pod) == name]
+        if not lost:
+            self._missing.pop(name, None)
+            return None
+        now = clock.monotonic()
+        since = self._missing.setdefault(name, now + limits.NODE_QUARANTINE_SECONDS)
+        if now < since:
+            return since - now
         try:
             await self.world.client.get(_NODE, name)
-            return
+            return None
         except NotFound:
-            pass
-        for pod in self.world.list(Pod.kind):
-            if pods.node_name(pod) == name:
+            for pod in lost:
                 await self._remove(pod)
+        return None
 
     # --- pods ---------------------------------------------------------------------------------
 

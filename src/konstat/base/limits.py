@@ -179,6 +179,7 @@ JOB_INDEXES: Final = 100_000  # of one range of completed indexes, the server's 
 CRON_SEARCH_DAYS: Final = 366 * 5  # for the next time that a schedule names
 NODE_GRACE_SECONDS: Final = 50.0  # node-monitor-grace-period: without a sign of life so long
 NODE_MONITOR_SECONDS: Final = 5.0  # node-monitor-period
+NODE_QUARANTINE_SECONDS: Final = 40.0  # for pods of a node that was never seen, as the real one
 
 # --- the rig --------------------------------------------------------------------------------
 RIG_START_SECONDS: Final = 90.0
