@@ -15,7 +15,7 @@ from story import Kubectl, Operator, eventually, keeps_contract, message, nodes,
 
 from konstat.client import Client
 from konstat.errors import NotFound
-from konstat.kinds import Deployment, Event, Pod, Service
+from konstat.kinds import Deployment, Event, Node, Pod, Service
 from konstat.objects.kind import Kind
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ async def test_the_story_of_a_web_app(plane: Plane, place: str, tmp_path: Path) 
             await _stalls_and_is_mended(world, kubectl)
             await _cannot_be_pulled_and_is_mended(world, kubectl)
             await _is_scaled(world, kubectl)
-            await _loses_a_pod(world, client)
+            await _loses_a_pod(world, kubectl, client)
             await _child_is_edited_by_hand(world, kubectl)
             await _child_is_deleted(world, client)
             await _foreign_condition_survives(world, kubectl, running)
@@ -186,11 +186,14 @@ async def _is_scaled(world: World, kubectl: Kubectl) -> None:
     assert columns.splitlines()[1].split()[:3] == ["shop", "True", "Ready"]
 
 
-async def _loses_a_pod(world: World, client: Client) -> None:
+async def _loses_a_pod(world: World, kubectl: Kubectl, client: Client) -> None:
     """A killed pod is seen as not ready, and as ready again; both flips are recorded."""
     before = await world.app()
     victim = (await world.pods())[0]
     states: list[str] = []
+    # A replacement that ran at once might leave nothing to be seen of the loss.
+    for node in await client.list(Node):
+        await kubectl("cordon", node.name)
     async with client.watch(
         WEB_APP,
         namespace=world.namespace,
@@ -206,6 +209,9 @@ async def _loses_a_pod(world: World, client: Client) -> None:
             states.append(said(seen)["Ready"][0])
             if states[-1] == "True":
                 break
+            if len(states) == 1:
+                for node in await client.list(Node):
+                    await kubectl("uncordon", node.name)
     assert states[0] == "False"
     assert states[-1] == "True"
     await world.says(ready(6))

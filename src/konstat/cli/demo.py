@@ -32,7 +32,7 @@ from konstat.cli.settings import settings_of
 from konstat.cli.status.outline import age, printable
 from konstat.controller.run import configure_logging
 from konstat.errors import NotFound
-from konstat.kinds import Deployment, Event, Pod
+from konstat.kinds import Deployment, Event, Node, Pod
 from konstat.nodes import NodeActor, NodeOptions
 from konstat.testing import control_plane, embedded_api
 
@@ -128,17 +128,14 @@ async def _mistakes(stage: Stage) -> None:
 
 
 async def _losses(stage: Stage) -> None:
-    await stage.say("A pod is killed: not ready, then ready again with another pod.")
+    await stage.say("A pod is lost and no node takes another: not ready, as the scheduler says.")
+    await _cordon(stage, "cordon", unschedulable=True)
     victim = (await stage.client.list(Pod, namespace=NAMESPACE))[0]
     stage.command(f"kubectl delete pod {victim.name} --grace-period=0 --force")
-    before = await stage.client.get(WEB_APP, NAME, namespace=NAMESPACE)
     await stage.client.delete(Pod, victim.name, namespace=NAMESPACE, grace_period_seconds=0)
-
-    async def noticed() -> bool:
-        content = await stage.client.get(WEB_APP, NAME, namespace=NAMESPACE)
-        return content["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
-
-    await stage.wait("the loss is noticed", noticed)
+    await stage.until("Unschedulable", lambda c: says(c, "Ready", "False", "Unschedulable"))
+    await stage.say("The nodes take pods again.")
+    await _cordon(stage, "uncordon", unschedulable=None)
     await stage.until("Ready again", is_ready)
     await stage.say("The Deployment is scaled by hand: put back, and an Event names the writer.")
     stage.command(f"kubectl scale deployment {NAME} --replicas=1")
@@ -154,13 +151,25 @@ async def _losses(stage: Stage) -> None:
 
     async def put_back() -> bool:
         deployment = await stage.client.get(Deployment, NAME, namespace=NAMESPACE)
-        return deployment.spec.replicas == 3 and any(
-            event.reason == "Corrected" for event in await _events(stage)
+        status = deployment.status
+        complete = (status.observed_generation, status.available_replicas) == (
+            deployment.metadata.generation,
+            3,
         )
+        told = any(event.reason == "Corrected" for event in await _events(stage))
+        return deployment.spec.replicas == 3 and complete and told
 
     await stage.wait("the Deployment is put back", put_back)
     await _show_events(stage)
     await stage.until("Ready", is_ready)
+
+
+async def _cordon(stage: Stage, word: str, *, unschedulable: bool | None) -> None:
+    names = [node.name for node in await stage.client.list(Node)]
+    stage.command(f"kubectl {word} {' '.join(names)}")
+    for name in names:
+        patch = {"spec": {"unschedulable": unschedulable}}
+        await stage.client.patch(Node, name, patch, type="merge", field_manager="kubectl-cordon")
 
 
 async def _events(stage: Stage) -> list[Event]:
