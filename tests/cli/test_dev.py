@@ -78,6 +78,8 @@ class Developed:
 @contextmanager
 def developing(folder: Path, *arguments: str) -> Iterator[Developed]:
     log = folder / "log"
+    temporary = folder / "tmp"  # so that what SIGKILL leaves behind goes with the test
+    temporary.mkdir()
     command = [sys.executable, "-m", "konstat.cli.main", "dev", *arguments]
     with (
         log.open("wb") as output,
@@ -86,7 +88,7 @@ def developing(folder: Path, *arguments: str) -> Iterator[Developed]:
             stdout=output,
             stderr=output,
             cwd=folder,
-            env={**os.environ, "PATH": "", "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "PATH": "", "PYTHONUNBUFFERED": "1", "TMPDIR": str(temporary)},
         ) as running,
     ):
         try:
