@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime
 from typing import Any
 
@@ -190,6 +191,9 @@ def serving(number: int, port: int = 8080) -> dict[str, Any]:
     return found
 
 
+UIDS = itertools.count()
+
+
 def settle(present: list[dict[str, Any]], found: slice_plan.SlicePlan) -> list[dict[str, Any]]:
     """What is there after a plan was carried out."""
     gone = {one["metadata"]["uid"] for one in found.delete}
@@ -197,8 +201,8 @@ def settle(present: list[dict[str, Any]], found: slice_plan.SlicePlan) -> list[d
     for one, changed in found.change:
         one.update({k: v for k, v in changed.items() if k != "labels"})
         one["metadata"]["labels"] = changed.get("labels", one["metadata"]["labels"])
-    for number, one in enumerate(found.create):
-        one["metadata"]["uid"] = f"{len(present)}-{number}-{len(kept)}"
+    for one in found.create:
+        one["metadata"]["uid"] = f"uid-{next(UIDS)}"
         kept.append(one)
     return kept
 

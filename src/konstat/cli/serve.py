@@ -122,7 +122,9 @@ def start_logging(ctx: click.Context) -> None:
     """
     settings = settings_of(ctx)
     configure_logging(settings.level("WARNING", "INFO", "DEBUG"))
-    logging.getLogger("konstat.client").setLevel(settings.level("ERROR", "INFO", "DEBUG"))
+    logger = logging.getLogger("konstat.client")
+    logger.setLevel(settings.level("ERROR", "INFO", "DEBUG"))
+    ctx.call_on_close(lambda: logger.setLevel(logging.NOTSET))
 
 
 @contextmanager
