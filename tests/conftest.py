@@ -6,6 +6,13 @@ import os
 from collections.abc import Generator
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A deadline would be a timed assertion, and the machine may be busy. Where a change is judged
+# (``CI=true``) every run draws the same examples; at home each run looks for new ones.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("the same again", settings.get_profile("unhurried"), derandomize=True)
+settings.load_profile("the same again" if os.environ.get("CI") == "true" else "unhurried")
 
 _NOTHING_MAY_BE_MISSING = os.environ.get("CI") == "true"
 

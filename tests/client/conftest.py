@@ -16,7 +16,6 @@ import msgspec
 import pytest
 import trustme
 from aiohttp import web
-from hypothesis import settings
 
 from konstat.base.clock import SystemClock
 from konstat.base.transport import Request, Response
@@ -25,10 +24,6 @@ from konstat.errors import TransportError
 
 # Polls look at the real world, also while a test simulates time.
 SYSTEM = SystemClock()
-
-# A deadline would be a timed assertion, and the machine may be busy.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
 
 
 class Clock:
