@@ -313,8 +313,9 @@ async def test_claims_without_a_volume_wait(compare: Any) -> None:
         volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
         await story.client.create(Pod.kind, pod("user", volumes=volumes))
         refused = await scheduled(story, "user")
-        await story.client.delete(kind, "data")
-        held = plain((await story.client.get(kind, "data"))["metadata"]["finalizers"])
+        # The answer, because an unscheduled Pod does not hold the claim for long.
+        lingering = await story.client.delete(kind, "data")
+        held = plain(lingering["metadata"]["finalizers"])
         await story.client.delete(Pod.kind, "user")
 
         async def gone() -> bool:

@@ -251,7 +251,8 @@ async def test_delete_removes_ours_and_refuses_a_namesake(stage: Stage) -> None:
             return await fill(crate, context)
         gone = [await context.delete(ConfigMap, crate.name) for _ in range(2)]
         assert context.get(ConfigMap, crate.name) is None
-        context.status.note = repr(gone)
+        if any(gone):  # the echo of our own delete may bring another attempt
+            context.status.note = repr(gone)
         context.status.content.good()
         if crate.spec.size == 3:
             await context.delete(ConfigMap, "theirs")
