@@ -95,6 +95,18 @@ async def test_C23_scale(server: Subject) -> None:
     assert answer.causes == [("FieldValueInvalid", ".spec.replicas")]
 
 
+async def test_C23_scale_without_replicas(server: Subject) -> None:
+    await server.make(server.widgets, widget())
+    path = f"{server.widgets}/a/scale"
+    problem = 'the spec replicas field ".spec.replicas" does not exist'
+    answer = await server.get(path)
+    assert answer.refusal == (500, "InternalError", f"Internal error occurred: {problem}")
+    answer = await server.patch(path, {"spec": {"replicas": 2}})
+    assert (answer.code, answer.content["spec"]) == (200, {"replicas": 2})
+    whole = (await server.get(f"{server.widgets}/a")).content
+    assert (whole["spec"]["replicas"], whole["metadata"]["generation"]) == (2, 2)
+
+
 async def test_C23_scale_of_a_deployment(server: Subject) -> None:
     await server.make(server.apps("deployments"), _deployment())
     path = f"{server.apps('deployments')}/d/scale"

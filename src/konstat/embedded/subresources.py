@@ -78,7 +78,7 @@ class Scales:
         paths = _paths(kind)
 
         def scaled(current: Object) -> Object:
-            wanted = make(_scale_of(current, kind))
+            wanted = make(_scale_of(current, kind, is_written=True))
             replicas = _checked(wanted, target, current)
             new = clone(current)
             version = (wanted.get("metadata") or {}).get("resourceVersion") or ""
@@ -155,11 +155,12 @@ def _set(obj: Object, path: str, value: Any) -> None:
     obj[last] = value
 
 
-def _scale_of(obj: Object, kind: ResourceType) -> Object:
+def _scale_of(obj: Object, kind: ResourceType, *, is_written: bool = False) -> Object:
+    """The Scale of an object; one without replicas can be written (as 0), but not read."""
     paths = _paths(kind)
     metadata = obj["metadata"]
     replicas = _at(obj, paths.spec_replicas)
-    if replicas is None and kind.custom:
+    if replicas is None and kind.custom and not is_written:
         problem = f'the spec replicas field ".{paths.spec_replicas}" does not exist'
         raise errors.StatusError(
             f"Internal error occurred: {problem}",
