@@ -77,13 +77,17 @@ async def test_C33_content_types_that_are_no_patch(server: Subject) -> None:
     answer = await server.patch(f"{server.configmaps}/a", {}, "application/json")
     message = "415: Unsupported Media Type"
     assert answer.refusal == (415, "UnsupportedMediaType", message)
-    answer = await server.patch(f"{server.widgets}/a", {}, STRATEGIC)
-    assert answer.refusal == (
-        415,
-        "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include:"
-        " application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
-    )
+    for path in ("a", "a/scale", "a/status"):
+        for content_type in (STRATEGIC, "application/json"):
+            answer = await server.patch(f"{server.widgets}/{path}", {}, content_type)
+            assert answer.refusal == (
+                415,
+                "UnsupportedMediaType",
+                "the body of the request was in an unknown format - accepted media types include:"
+                " application/json-patch+json, application/merge-patch+json,"
+                " application/apply-patch+yaml",
+            )
+            assert "details" not in answer.content
 
 
 async def test_C34_strategic_merge_by_key(server: Subject) -> None:
@@ -112,6 +116,15 @@ async def test_C35_options_of_apply(server: Subject) -> None:
 
 async def test_C36_apply_creates_and_updates(server: Subject) -> None:
     path = f"{server.widgets}/a"
+    for absent in (path, f"{server.configmaps}/a"):
+        kind = widget() if absent == path else configmap()
+        for metadata in ({}, {"metadata": {}}):
+            body = {"apiVersion": kind["apiVersion"], "kind": kind["kind"], **metadata}
+            answer = await server.apply(absent, body, "x")
+            assert (answer.code, answer.message) == (
+                400,
+                "the name of the object (a based on URL) was undeterminable: name must be provided",
+            )
     made = await server.apply(path, widget(spec={"size": 1}), "x")
     assert (made.code, made.content["spec"]) == (201, {"size": 1, "color": "red"})
     text = f"apiVersion: {GROUP}/v1\nkind: Widget\nspec:\n  size: 2\n"

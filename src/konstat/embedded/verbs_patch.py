@@ -21,7 +21,7 @@ from konstat.embedded.state import State
 from konstat.embedded.status_errors import FieldError, StatusError, invalid_value
 from konstat.embedded.storage import clone
 from konstat.embedded.strategic import strategic_merge_patch
-from konstat.embedded.verbs_write import Target, Writer, Written, resets
+from konstat.embedded.verbs_write import Target, Writer, Written, check_name, resets
 from konstat.errors import UserError
 
 MERGE: Final = "application/merge-patch+json"
@@ -126,12 +126,7 @@ class Patcher:
         metadata = made.setdefault("metadata", {})
         if target.subresource:
             raise errors.not_found(kind.plural, target.name, group=kind.group)
-        if metadata.get("name", target.name) != target.name:
-            raise errors.bad_request(
-                f"the name of the object ({metadata['name']}) does not match the name on the URL"
-                f" ({target.name})"
-            )
-        metadata["name"] = target.name
+        check_name(target, metadata)
         if metadata.get("uid"):
             detail = (
                 f"uid mismatch: the provided object specified uid {metadata['uid']}, and no"
@@ -162,9 +157,6 @@ class Patcher:
             kind=kind.kind,
             reset=resets(target),
         )
-        metadata = made.get("metadata")
-        if isinstance(metadata, dict):
-            metadata.setdefault("name", target.name)
         decoded = decoding.finish(made, kind, None, validation=options.validation)
         warnings += decoded.problems
         return decoded.content
@@ -179,7 +171,7 @@ def check_type(content_type: str, *, custom: bool) -> None:
     known = _CUSTOM if custom else _BUILT_IN
     if content_type in known:
         return
-    if content_type == STRATEGIC:
+    if custom:
         raise errors.unsupported_media_type(content_type, known)
     raise StatusError(
         "415: Unsupported Media Type", code=415, reason="UnsupportedMediaType", details={}
