@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-from both_servers import GROUP, Subject, configmap, fresh, widget
+from both_servers import (
+    CRDS,
+    GROUP,
+    OPEN_SCHEMA,
+    Subject,
+    configmap,
+    definition,
+    fresh,
+    widget,
+)
 
 
 async def test_C1_create_fills_metadata(server: Subject) -> None:
@@ -89,6 +98,24 @@ async def test_C8_another_namespace_in_the_body(server: Subject) -> None:
     assert answer.refusal == (400, "BadRequest", message)
     made = await server.make(server.configmaps, configmap())
     assert made["metadata"]["namespace"] == server.namespace
+
+
+async def test_C8_a_namespace_in_a_cluster_scoped_object(server: Subject) -> None:
+    plural = fresh("kinds")
+    kind = plural.capitalize()
+    crd = definition(plural, kind, OPEN_SCHEMA, scope="Cluster")
+    assert (await server.post(CRDS, crd)).code == 201
+    path = f"/apis/{GROUP}/v1/{plural}"
+    await server.until(path, lambda found: found.code == 200)
+    metadata = {"name": fresh("a"), "namespace": "zz"}
+    custom = {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": metadata}
+    made = await server.make(path, custom)
+    assert "namespace" not in made["metadata"]
+    built_in = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    made = await server.make("/api/v1/namespaces", built_in)
+    assert "namespace" not in made["metadata"]
+    await server.delete(f"/api/v1/namespaces/{made['metadata']['name']}")
+    await server.delete(f"{CRDS}/{plural}.{GROUP}")
 
 
 async def test_C9_a_missing_namespace(server: Subject) -> None:

@@ -314,10 +314,8 @@ def kept_for_subresource(kind: ResourceType, subresource: str, new: Object, old:
 
 
 def place_in_namespace(kind: ResourceType, namespace: str, metadata: dict[str, Any]) -> None:
-    """Fill in the namespace of the URL, or refuse another one (C8)."""
+    """Fill in the namespace of the URL, or refuse another one; none in the cluster (C8)."""
     if not kind.namespaced:
-        if metadata.get("namespace"):
-            raise errors.bad_request(NAMESPACE_MISMATCH)
         metadata.pop("namespace", None)
         return
     if metadata.get("namespace", namespace) not in (namespace, ""):
