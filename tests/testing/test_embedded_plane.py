@@ -155,5 +155,5 @@ async def test_logs_of_processes_are_served(speaking: Client) -> None:
 async def test_a_pretended_container_has_no_log() -> None:
     async with embedded_api() as api, api.client() as client:
         await client.create(pod())
-        with pytest.raises(BadRequest, match="has no log"):
+        with pytest.raises(BadRequest, match="have no log"):
             await log(client)

@@ -34,11 +34,14 @@ def copied(source: Path, target: Path | None) -> Iterator[Path]:
     if target is None:
         yield source
         return
-    write_secret(target, source.read_bytes())
+    ours = source.read_bytes()
+    write_secret(target, ours)
     try:
         yield target
     finally:
-        target.unlink(missing_ok=True)
+        # Another server that was started later may have put its own there.
+        if target.exists() and target.read_bytes() == ours:
+            target.unlink(missing_ok=True)
 
 
 def _clusters(path: Path) -> list[str]:

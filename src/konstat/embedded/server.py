@@ -18,6 +18,7 @@ from konstat.embedded import status_errors as errors
 from konstat.embedded.boot import boot
 from konstat.embedded.builtin.catalog import builtin_types
 from konstat.embedded.crds import Definitions
+from konstat.embedded.identity import require_nobody
 from konstat.embedded.lists import Ahead, too_large_version
 from konstat.embedded.negotiate import Form
 from konstat.embedded.openapi import V2_PROTOBUF, Documents, version_2
@@ -122,6 +123,7 @@ class EmbeddedServer:
     def _answer(
         self, request: Request, warnings: list[str], *, patient: bool
     ) -> Response | WatchStream:
+        require_nobody(request.headers)
         if len(request.body) > limits.EMBEDDED_BODY_BYTES:
             raise errors.too_large(limits.EMBEDDED_BODY_BYTES)
         if len(request.path) > limits.EMBEDDED_QUERY_BYTES:

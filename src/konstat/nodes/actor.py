@@ -161,7 +161,10 @@ class NodeActor:
         or a run that has no log; pretended containers have none.
         """
         if self._player is None or self._acting is None:
-            raise UserError(f"no process of pod {namespace}/{pod} runs here, so it has no log")
+            raise UserError(
+                f"the containers of pod {namespace}/{pod} are pretended, so they have no log; map"
+                " their image to a command (--process IMAGE=COMMAND) to run them"
+            )
         return self._acting.logs(self._player.pod(namespace, pod), query or LogQuery())
 
     def statistics(self) -> NodeStatistics:
