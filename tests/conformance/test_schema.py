@@ -76,6 +76,31 @@ async def test_C48_a_definition_is_established(server: Subject) -> None:
     assert answer.content["status"]["acceptedNames"]["plural"] == plural
 
 
+async def test_C48_names_that_another_definition_has(server: Subject) -> None:
+    first = definition(fresh("kinds"), fresh("Kind"), OPEN_SCHEMA)
+    kind, plural = first["spec"]["names"]["kind"], fresh("kinds")
+    name, path = f"{plural}.{GROUP}", f"/apis/{GROUP}/v1/{plural}"
+    assert (await server.post(CRDS, first)).code == 201
+    await server.until(
+        f"/apis/{GROUP}/v1/{first['spec']['names']['plural']}", lambda a: a.code == 200
+    )
+    second = definition(plural, kind, OPEN_SCHEMA)
+    second["spec"]["names"] |= {"listKind": fresh("Kind"), "singular": fresh("kind")}
+    assert (await server.post(CRDS, second)).code == 201
+    answer = await server.until(
+        f"{CRDS}/{name}", lambda found: len(found.content["status"]["conditions"] or ()) == 2
+    )
+    status = answer.content["status"]
+    assert [(c["type"], c["status"], c["reason"], c["message"]) for c in status["conditions"]] == [
+        ("NamesAccepted", "False", "KindConflict", f'"{kind}" is already in use'),
+        ("Established", "False", "NotAccepted", "not all names are accepted"),
+    ]
+    assert status["acceptedNames"] == {**second["spec"]["names"], "kind": ""}
+    assert (await server.get(path)).code == 404
+    await server.delete(f"{CRDS}/{first['metadata']['name']}")
+    await server.until(path, lambda found: found.code == 200)
+
+
 async def test_C49_unknown_fields_are_pruned(server: Subject) -> None:
     sent = widget(spec={"size": 1, "unknown": 2, "bag": {"kept": {"deep": 1}}})
     made = await server.make(server.widgets, {**sent, "more": 1})
@@ -95,6 +120,22 @@ async def test_C50_defaults_on_write_and_read(server: Subject) -> None:
     await server.until(f"{path}/a", lambda found: "b" in found.content.get("spec", {}))
     answer = await server.until(path, lambda found: found.code == 200)
     assert answer.content["items"][0]["spec"] == {"a": "x", "b": "late"}
+
+
+async def test_C50_the_default_of_a_status(server: Subject) -> None:
+    phase = {"type": "string", "default": "Pending"}
+    schema = _spec()
+    schema["properties"]["status"] = {
+        "type": "object",
+        "default": {},
+        "properties": {"phase": phase},
+    }
+    path, obj = await _define(server, schema, subresources={"status": {}})
+    made = await server.make(path, {**obj, "status": {"phase": "Given"}})
+    assert made["status"] == {"phase": "Pending"}
+    for read in (f"{path}/a", f"{path}/a/status"):
+        assert (await server.get(read)).content["status"] == {"phase": "Pending"}
+    assert (await server.get(path)).content["items"][0]["status"] == {"phase": "Pending"}
 
 
 async def test_C51_all_causes_at_once(server: Subject) -> None:
@@ -195,3 +236,25 @@ async def test_C57_two_versions_of_one_object(server: Subject) -> None:
     assert other["apiVersion"] == f"{GROUP}/v2"
     for name in ("uid", "resourceVersion"):
         assert other["metadata"][name] == made["metadata"][name]
+
+
+async def test_C57_a_deprecated_version_warns(server: Subject) -> None:
+    plural = fresh("kinds")
+    kind = plural.capitalize()
+    crd = definition(plural, kind, OPEN_SCHEMA)
+    version = {**crd["spec"]["versions"][0], "storage": False, "deprecated": True}
+    crd["spec"]["versions"] += [
+        {**version, "name": "v1beta1"},
+        {**version, "name": "v1alpha1", "deprecationWarning": "too old"},
+    ]
+    assert (await server.post(CRDS, crd)).code == 201
+    answer = await server.until(f"/apis/{GROUP}/v1/{plural}", lambda found: found.code == 200)
+    assert "warning" not in {name.lower() for name in answer.headers}
+    for old, text in (
+        ("v1beta1", f"{GROUP}/v1beta1 {kind} is deprecated; use {GROUP}/v1 {kind}"),
+        ("v1alpha1", "too old"),
+    ):
+        for path in (plural, f"namespaces/{server.namespace}/{plural}/absent"):
+            answer = await server.get(f"/apis/{GROUP}/{old}/{path}")
+            headers = {name.lower(): value for name, value in answer.headers.items()}
+            assert headers["warning"] == f'299 - "{text}"'

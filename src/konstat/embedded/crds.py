@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from konstat.base import clock
 from konstat.embedded import metadata as meta
+from konstat.embedded.accepted_names import decide, is_established
 from konstat.embedded.builtin import encoding
 from konstat.embedded.builtin.definitions import META
 from konstat.embedded.deletion import CLEANUP, DEFINITIONS
@@ -139,7 +140,23 @@ def _type(
         unconditional_update=False,
         custom=True,
         preferred=preferred,
+        deprecation=_deprecation(crd, version),
     )
+
+
+def _deprecation(crd: Object, version: Mapping[str, Any]) -> str:
+    """The warning of a deprecated version: its own text, or one that names a better version."""
+    if not version.get("deprecated"):
+        return ""
+    if version.get("deprecationWarning") is not None:
+        return version["deprecationWarning"]
+    group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
+    served = [v["name"] for v in crd["spec"]["versions"] if v["served"] and not v.get("deprecated")]
+    best = min(served, key=version_priority, default="")
+    text = f"{group}/{version['name']} {kind} is deprecated"
+    if not best or version_priority(best) > version_priority(version["name"]):
+        return text
+    return f"{text}; use {group}/{best} {kind}"
 
 
 def _scale(paths: Mapping[str, Any] | None) -> ScalePaths | None:
@@ -189,6 +206,8 @@ class _Behaviour:
         self._schema = CustomSchema(schema)
         self._kind = kind
         self._has_status = has_status
+        status = (schema.get("properties") or {}).get("status") or {}
+        self._has_default_status = has_status and status.get("default") is not None
 
     def decode(self, obj: Object) -> None:
         """Metadata in Go's form, here and in embedded objects; raises ValueError."""
@@ -204,8 +223,12 @@ class _Behaviour:
         self._schema.defaults(obj)
 
     def read(self, obj: Object, *, api_version: str, since: int) -> Object:
-        """A stored object in this version, pruned and defaulted if an older schema stored it."""
-        if int(obj["metadata"].get("resourceVersion", "0")) >= since:
+        """A stored object in this version, pruned and defaulted if an older schema stored it.
+
+        A create drops the status, also its default: that is filled in on reads.
+        """
+        is_whole = "status" in obj or not self._has_default_status
+        if is_whole and int(obj["metadata"].get("resourceVersion", "0")) >= since:
             return _with_version(obj, api_version=api_version)
         made = {**clone(obj), "apiVersion": api_version}
         self.prune(made)
@@ -289,13 +312,33 @@ class Definitions:
                 self._finish(crd)
 
     def _serve(self, old: Object | None, crd: Object) -> None:
-        changed = old is None or not same({"spec": old["spec"]}, {"spec": crd["spec"]})
-        if changed:
-            self._register(crd)
         wanted = self._wanted_status(crd)
-        if same({"status": wanted}, {"status": crd.get("status")}):
+        if is_established(wanted["conditions"]) and (
+            old is None
+            or crd["metadata"]["name"] not in self._versions
+            or not same({"spec": old["spec"]}, {"spec": crd["spec"]})
+        ):
+            self._register(crd)
+        before = crd.get("status") or {}
+        if same({"status": wanted}, {"status": before}):
             return
         self._writer.put(self._type, crd, self._tracked(crd, {**clone(crd), "status": wanted}))
+        given_up = before.get("acceptedNames")
+        if given_up and given_up != wanted["acceptedNames"]:
+            self._serve_others(crd)
+
+    def _others(self, crd: Object) -> list[Object]:
+        """The other definitions of a group."""
+        group, name = crd["spec"]["group"], crd["metadata"]["name"]
+        found = self._state.objects(GROUP, PLURAL)
+        return [o for o in found if o["spec"]["group"] == group and o["metadata"]["name"] != name]
+
+    def _serve_others(self, crd: Object) -> None:
+        """Names of a definition are free: others of the group may have waited for them."""
+        for other in self._others(crd):
+            current = self._state.lookup(GROUP, PLURAL, "", other["metadata"]["name"])
+            if current is not None and current["metadata"].get("deletionTimestamp") is None:
+                self._serve(current, current)
 
     def _register(self, crd: Object) -> None:
         name = crd["metadata"]["name"]
@@ -320,6 +363,7 @@ class Definitions:
         self._state.created_after.pop(name, None)
         for one in self._versions.pop(name, ()):
             self._state.registry.remove(one.group, one.version, one.plural)
+        self._serve_others(crd)
 
     def _finish(self, crd: Object) -> None:
         """Delete the instances; when none is left, take our finalizer off (C71)."""
@@ -385,30 +429,10 @@ class Definitions:
 
     def _wanted_status(self, crd: Object) -> Object:
         spec = crd["spec"]
-        names = {key: value for key, value in spec["names"].items() if value}
         status = crd.get("status") or {}
-        conditions = list(status.get("conditions") or ())
-        if not conditions:
-            conditions = [
-                _condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-                _condition(
-                    "Established",
-                    "InitialNamesAccepted",
-                    "the initial names have been accepted",
-                ),
-            ]
+        names, conditions = decide(crd, self._others(crd))
         storage = next(v["name"] for v in spec["versions"] if v.get("storage"))
         stored = list(status.get("storedVersions") or ())
         if storage not in stored:
             stored.append(storage)
         return {"conditions": conditions, "acceptedNames": names, "storedVersions": stored}
-
-
-def _condition(type: str, reason: str, message: str) -> Object:
-    return {
-        "type": type,
-        "status": "True",
-        "lastTransitionTime": clock.timestamp(clock.now()),
-        "reason": reason,
-        "message": message,
-    }

@@ -136,6 +136,8 @@ class ResourceType:
         Graceful deletion: the grace for an object when the client names none (pods); None: at once.
     ``custom``
         It belongs to a CustomResourceDefinition: other errors, other rules of generation.
+    ``deprecation``
+        The warning that every answer carries, for a deprecated version (C57).
     """
 
     group: str
@@ -172,6 +174,7 @@ class ResourceType:
     grace_seconds: Callable[[Object], int] | None = None
     custom: bool = False
     preferred: bool = True
+    deprecation: str = ""
 
     @property
     def api_version(self) -> str:
