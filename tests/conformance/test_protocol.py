@@ -83,8 +83,34 @@ async def test_C98_forms_that_are_not_there(server: Subject) -> None:
     for accept in ("text/html", "application/json;as=Table;v=v9;g=meta.k8s.io"):
         answer = await server.get(f"{server.configmaps}/a", accept=accept)
         assert (answer.code, answer.reason) == (406, "NotAcceptable")
+    for accept in ("text/csv", "application/json;as=None;v=v1;g=meta.k8s.io"):
+        answer = await server.get(server.widgets, accept=accept)
+        assert answer.refusal == (
+            406,
+            "NotAcceptable",
+            "only the following media types are accepted: application/json, application/yaml,"
+            " application/vnd.kubernetes.protobuf",
+        )
+        assert "details" not in answer.content
     answer = await server.get(f"{server.configmaps}/a", accept="application/yaml")
     assert b"kind: ConfigMap\n" in answer.body
+
+
+async def test_C30_a_timeout_is_a_duration(server: Subject) -> None:
+    for text, problem in (
+        ("abc", 'invalid duration "abc"'),
+        ("5", 'missing unit in duration "5"'),
+        ("1x", 'unknown unit "x" in duration "1x"'),
+        ("1s.", 'invalid duration "1s."'),
+    ):
+        for path in (server.widgets, server.configmaps, "/version"):
+            answer = await server.get(path, timeout=text)
+            message = f"invalid timeout specified in the request URL - time: {problem}"
+            assert answer.refusal == (400, "BadRequest", message)
+    for text in ("", "1m", "-5s", "1h2.5s"):
+        assert (await server.get(server.widgets, timeout=text)).code == 200
+    async with server.watch(server.widgets, timeout="abc", timeoutSeconds=1) as watch:
+        assert watch.status == 200
 
 
 async def test_C99_discovery_in_the_old_form(server: Subject) -> None:

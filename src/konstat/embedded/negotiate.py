@@ -14,6 +14,7 @@ import msgspec
 import yaml
 
 from konstat.base import limits
+from konstat.embedded import protobuf
 from konstat.embedded.status_errors import StatusError, not_acceptable
 
 Shape: TypeAlias = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
@@ -60,8 +61,11 @@ def clauses(header: str) -> list[_Clause]:
     return [clause for _, _, clause in sorted(found, key=lambda entry: entry[:2])]
 
 
-def accepted(header: str, *, pretty: bool = False, watch: bool = False) -> Form:
-    """The form of the answer to a request for objects; raises a 406 when there is none."""
+def accepted(header: str, *, pretty: bool = False, custom: bool = False) -> Form:
+    """The form of the answer to a request for objects; raises a 406 when there is none.
+
+    For ``custom`` kinds the real server names protobuf too, though it has none of them either.
+    """
     offered = clauses(header)
     if not offered:
         return Form(JSON, "", pretty)
@@ -78,6 +82,8 @@ def accepted(header: str, *, pretty: bool = False, watch: bool = False) -> Form:
         group, version = parameters.get("g", ""), parameters.get("v", "")
         if group == "meta.k8s.io" and version == "v1" and wanted in _SHAPES:
             return Form(media_type, _SHAPES[wanted], pretty)
+    if custom:
+        raise not_acceptable((*MEDIA_TYPES, protobuf.MEDIA_TYPE))
     if known:
         raise not_acceptable(MEDIA_TYPES)
     raise StatusError(

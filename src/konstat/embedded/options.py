@@ -14,6 +14,7 @@ from konstat.base import limits
 from konstat.embedded import status_errors as errors
 from konstat.embedded.routes import Query
 from konstat.embedded.status_errors import FieldError, forbidden_field, invalid_value, not_supported
+from konstat.embedded.structural.gotime import go_duration_problem
 
 FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]
 
@@ -51,6 +52,14 @@ def refuse(kind: str, causes: Sequence[FieldError]) -> None:
     """Raise a 422 about the options when there are causes."""
     if causes:
         raise errors.invalid("meta.k8s.io", kind, "", causes)
+
+
+def check_timeout(query: Query) -> None:
+    """Refuse a ``timeout`` that is no duration of Go; what it asks is not enforced."""
+    text = query.get("timeout")
+    problem = go_duration_problem(text) if text else ""
+    if problem:
+        raise errors.bad_request(f"invalid timeout specified in the request URL - {problem}")
 
 
 def write_options(

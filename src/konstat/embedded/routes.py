@@ -80,6 +80,11 @@ def split_path(path: str) -> tuple[list[str], Query]:
     return segments, Query(query)
 
 
+def is_long_running(segments: list[str], query: Query) -> bool:
+    """Whether a request may last, as watches and logs do: no ``timeout`` is read then."""
+    return query.flag("watch") or "watch" in segments[:4] or segments[-1:] == ["log"]
+
+
 def find_route(segments: list[str], registry: Registry) -> Route:
     """The target of a path under /api or /apis; raises the server's 404 when there is none."""
     if segments[0] == "api":

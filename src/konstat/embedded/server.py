@@ -22,9 +22,10 @@ from konstat.embedded.identity import require_nobody
 from konstat.embedded.lists import Ahead, too_large_version
 from konstat.embedded.negotiate import Form
 from konstat.embedded.openapi import V2_PROTOBUF, Documents, version_2
+from konstat.embedded.options import check_timeout
 from konstat.embedded.registry import Object, Registry, ResourceType
 from konstat.embedded.reviews import virtual_types
-from konstat.embedded.routes import Query, find_route, header, split_path
+from konstat.embedded.routes import Query, find_route, header, is_long_running, split_path
 from konstat.embedded.state import State
 from konstat.embedded.status_errors import FieldError, StatusError
 from konstat.embedded.storage import Storage
@@ -131,11 +132,17 @@ class EmbeddedServer:
                 f"a URL of {len(request.path)} bytes: {limits.EMBEDDED_QUERY_BYTES} at most"
             )
         segments, query = split_path(request.path)
+        if not is_long_running(segments, query):
+            check_timeout(query)
         found = self._fixed(request, segments, query)
         if found is not None:
             return found
         route = find_route(segments, self.registry)
-        form = negotiate.accepted(header(request.headers, "accept"), pretty=query.flag("pretty"))
+        form = negotiate.accepted(
+            header(request.headers, "accept"),
+            pretty=query.flag("pretty"),
+            custom=route.type.custom,
+        )
         call = Call(
             request=request,
             route=route,

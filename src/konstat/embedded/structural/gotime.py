@@ -12,6 +12,8 @@ import re
 from decimal import Decimal
 from typing import Final
 
+from konstat.embedded.status_errors import quoted
+
 NANOSECONDS: Final = 1_000_000_000
 _INT64: Final = 2**63
 _DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
@@ -21,6 +23,7 @@ _TIMESTAMP: Final = re.compile(
     r"(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
 _PIECE: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_ANY_PIECE: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([^.0-9]*)")
 _UNITS: Final = {
     "ns": 1,
     "us": 1_000,
@@ -126,6 +129,21 @@ def parse_go_duration(text: str) -> int | None:
     if not body or position != len(body) or total > (_INT64 if sign < 0 else _INT64 - 1):
         return None
     return sign * total
+
+
+def go_duration_problem(text: str) -> str:
+    """What Go's ``time.ParseDuration`` says of a text that it does not take, else nothing."""
+    if parse_go_duration(text) is not None:
+        return ""
+    shown = quoted(text)
+    position = 1 if text[:1] in ("+", "-") else 0
+    while match := _ANY_PIECE.match(text, position):
+        if not match[2]:
+            return f"time: missing unit in duration {shown}"
+        if match[2] not in _UNITS:
+            return f"time: unknown unit {quoted(match[2])} in duration {shown}"
+        position = match.end()
+    return f"time: invalid duration {shown}"
 
 
 def _wordy_duration(text: str) -> int | None:
