@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -249,12 +250,20 @@ async def test_C57_a_deprecated_version_warns(server: Subject) -> None:
     ]
     assert (await server.post(CRDS, crd)).code == 201
     answer = await server.until(f"/apis/{GROUP}/v1/{plural}", lambda found: found.code == 200)
-    assert "warning" not in {name.lower() for name in answer.headers}
+    assert _warning(answer.headers) == ""
     for old, text in (
         ("v1beta1", f"{GROUP}/v1beta1 {kind} is deprecated; use {GROUP}/v1 {kind}"),
         ("v1alpha1", "too old"),
     ):
         for path in (plural, f"namespaces/{server.namespace}/{plural}/absent"):
             answer = await server.get(f"/apis/{GROUP}/{old}/{path}")
-            headers = {name.lower(): value for name, value in answer.headers.items()}
-            assert headers["warning"] == f'299 - "{text}"'
+            assert _warning(answer.headers) == f'299 - "{text}"'
+        path = f"/apis/{GROUP}/{old}/{plural}"
+        answer = await server.get(path, accept="text/csv")
+        assert (answer.code, _warning(answer.headers)) == (406, f'299 - "{text}"')
+        async with server.watch(path, timeoutSeconds=1) as watch:
+            assert _warning(watch.headers) == f'299 - "{text}"'
+
+
+def _warning(headers: Mapping[str, str]) -> str:
+    return next((value for name, value in headers.items() if name.lower() == "warning"), "")

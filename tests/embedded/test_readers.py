@@ -20,6 +20,7 @@ from konstat.embedded.protobuf import ProtobufError
 from konstat.embedded.routes import Query
 from konstat.embedded.selectors import read_labels
 from konstat.embedded.status_errors import StatusError, quoted
+from konstat.embedded.structural.gotime import go_duration_problem, parse_go_duration
 from konstat.embedded.table import custom_columns
 
 OBJECT: dict[str, Any] = {
@@ -115,6 +116,13 @@ def test_any_bytes_are_a_message_or_refused(data: bytes, kind: str) -> None:
     for body in (data, _envelope("v1", kind, data[:100])):
         with contextlib.suppress(ProtobufError):
             protobuf.decode(body)
+
+
+@given(st.text(alphabet="0123456789.-+smhnµx", max_size=12))
+def test_any_duration_is_taken_or_refused_with_a_reason(text: str) -> None:
+    problem = go_duration_problem(text)
+    assert (problem == "") == (parse_go_duration(text) is not None)
+    assert problem == "" or quoted(text) in problem
 
 
 @given(st.text(max_size=40))

@@ -82,6 +82,7 @@ class Watch:
         self._chunks = stream.chunks()
         self._rest = b""
         self.status: int = stream.status
+        self.headers: Mapping[str, str] = stream.headers
 
     async def next(self, timeout_seconds: float = PATIENCE_SECONDS) -> Object | None:
         """The next event; None at the end of the stream. TimeoutError when nothing comes."""

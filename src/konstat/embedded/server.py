@@ -138,6 +138,8 @@ class EmbeddedServer:
         if found is not None:
             return found
         route = find_route(segments, self.registry)
+        if route.type.deprecation:
+            warnings.append(route.type.deprecation)
         form = negotiate.accepted(
             header(request.headers, "accept"),
             pretty=query.flag("pretty"),

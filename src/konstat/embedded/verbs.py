@@ -110,8 +110,6 @@ class Verbs:
     def answer(self, call: Call, *, patient: bool) -> Reply | WatchStream:
         """Do what a request asks; raises StatusError, and when ``patient`` Ahead and Held."""
         route, method = call.route, call.request.method
-        if route.type.deprecation:
-            call.warnings.append(route.type.deprecation)
         if method not in _METHODS:
             raise errors.method_not_allowed()
         if route.subresource:

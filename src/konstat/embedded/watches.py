@@ -17,6 +17,7 @@ import msgspec
 from konstat.base import chance, clock, limits
 from konstat.embedded import status_errors as errors
 from konstat.embedded.lists import parse_version, too_large_version
+from konstat.embedded.negotiate import warning
 from konstat.embedded.options import ListOptions
 from konstat.embedded.registry import Object, ResourceType
 from konstat.embedded.selectors import Selection
@@ -45,7 +46,7 @@ class WatchStream:
 
     def __init__(self, state: State, watched: Watched, options: ListOptions) -> None:
         self.status = 200
-        self.headers: Mapping[str, str] = {"content-type": "application/json"}
+        self.headers: Mapping[str, str] = _headers(watched.kind)
         self.ended = False
         self._state = state
         self._watched = watched
@@ -220,6 +221,13 @@ class WatchStream:
         shaped = self._watched.shape(bookmark, not self._sent)
         self._sent = True
         return _line("BOOKMARK", shaped)
+
+
+def _headers(kind: ResourceType) -> dict[str, str]:
+    headers = {"content-type": "application/json"}
+    if kind.deprecation:
+        headers["warning"] = warning(kind.deprecation)
+    return headers
 
 
 def _nothing() -> None:
