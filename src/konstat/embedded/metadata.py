@@ -48,13 +48,13 @@ LABEL_VALUE_TEXT: Final = (
 
 def subdomain_problems(name: str) -> list[str]:
     """What keeps a name from being a DNS subdomain, in the server's words."""
-    problems = ["must be no more than 253 bytes"] if len(name.encode()) > 253 else []
+    problems = ["must be no more than 253 characters"] if len(name.encode()) > 253 else []
     return problems if _SUBDOMAIN.fullmatch(name) else [*problems, SUBDOMAIN_TEXT]
 
 
 def label_problems(name: str) -> list[str]:
     """What keeps a name from being a DNS label, in the server's words."""
-    problems = ["must be no more than 63 bytes"] if len(name.encode()) > 63 else []
+    problems = ["must be no more than 63 characters"] if len(name.encode()) > 63 else []
     return problems if _LABEL.fullmatch(name) else [*problems, LABEL_TEXT]
 
 
@@ -74,7 +74,7 @@ def label_key_problems(key: str) -> list[str]:
         if parts[0] == "":
             problems.append("prefix part must be non-empty")
         else:
-            problems += [f"prefix part {problem}" for problem in subdomain_problems(parts[0])]
+            problems += [f"prefix part {problem}" for problem in _prefix_problems(parts[0])]
     name = parts[-1]
     if name == "":
         problems.append("name part must be non-empty")
@@ -83,6 +83,12 @@ def label_key_problems(key: str) -> list[str]:
     if not _WORD.fullmatch(name):
         problems.append(NAME_PART_TEXT)
     return problems
+
+
+def _prefix_problems(prefix: str) -> list[str]:
+    # The server counts the same length under another name here.
+    problems = ["must be no more than 253 bytes"] if len(prefix.encode()) > 253 else []
+    return problems if _SUBDOMAIN.fullmatch(prefix) else [*problems, SUBDOMAIN_TEXT]
 
 
 def label_value_problems(value: str) -> list[str]:

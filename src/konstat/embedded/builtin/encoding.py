@@ -287,13 +287,30 @@ def _as_given(value: Any, place: _Place) -> Any:
     return value
 
 
-def _props_or_other(value: Any, place: _Place) -> Any:
-    """A schema where a boolean or a list may stand too."""
+def _props_or_bool(value: Any, place: _Place) -> Any:
     if isinstance(value, dict):
         return _struct(value, _JSON_PROPS, place)
-    if isinstance(value, list):
-        return [_props_or_other(one, place) for one in value]
+    if not isinstance(value, bool):
+        raise DecodeError("boolean or JSON schema expected")
     return value
+
+
+def _props_or_array(value: Any, place: _Place) -> Any:
+    if isinstance(value, list):
+        return [_props(one, place) for one in value]
+    return _struct(value, _JSON_PROPS, place) if isinstance(value, dict) else None
+
+
+def _props_or_strings(value: Any, place: _Place) -> Any:
+    if isinstance(value, list):
+        return [_scalar(one or "", {"type": "string"}, "string", place) for one in value]
+    return _struct(value, _JSON_PROPS, place) if isinstance(value, dict) else None
+
+
+def _props(value: Any, place: _Place) -> Object:
+    if value is not None and not isinstance(value, dict):
+        raise place.refuse(value, "v1.JSONSchemaProps")
+    return _struct(value or {}, _JSON_PROPS, place)
 
 
 _SPECIAL: Final[Mapping[str, Callable[[Any, _Place], Any]]] = {
@@ -304,7 +321,7 @@ _SPECIAL: Final[Mapping[str, Callable[[Any, _Place], Any]]] = {
     f"{META}FieldsV1": _as_given,
     "io.k8s.apimachinery.pkg.runtime.RawExtension": _as_given,
     f"{_API}JSON": _as_given,
-    f"{_API}JSONSchemaPropsOrBool": _props_or_other,
-    f"{_API}JSONSchemaPropsOrArray": _props_or_other,
-    f"{_API}JSONSchemaPropsOrStringArray": _props_or_other,
+    f"{_API}JSONSchemaPropsOrBool": _props_or_bool,
+    f"{_API}JSONSchemaPropsOrArray": _props_or_array,
+    f"{_API}JSONSchemaPropsOrStringArray": _props_or_strings,
 }

@@ -3,7 +3,7 @@
 A rule becomes nested Python functions once and is then called for each object. `&&`, `||` and the
 loops that macros make can swallow errors, as CEL says; everything else passes them on. Costs are
 counted as the server counts them, and a rule that costs too much is stopped. Before: `checker`,
-`values`, `functions`. After: `rules`.
+`values`, `dispatch`. After: `rules`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from konstat.base import limits
 from konstat.embedded.cel.checker import Checked
-from konstat.embedded.cel.functions import FUNCTIONS
+from konstat.embedded.cel.dispatch import find_member, invoke, no_entries
 from konstat.embedded.cel.run_costs import call_cost
 from konstat.embedded.cel.signatures import IDENTIFIERS
 from konstat.embedded.cel.tree import (
@@ -144,15 +144,15 @@ class _Builder:
         if node.target is not None and node.id not in self._checked.calls:
             parts.insert(0, node.target)
         steps = tuple(map(self.step, parts))
-        function, overloads = FUNCTIONS[name], self._checked.overloads.get(node.id, ())
+        overloads = self._checked.overloads.get(node.id, ())
         if name in _CONVERSIONS and len(parts) == 1 and parts[0].id in self._constants:
             self._constants.add(node.id)
-            value = function(steps[0](Scope({}, limits.EMBEDDED_RULE_COST)))
+            value = invoke(name, [steps[0](Scope({}, limits.EMBEDDED_RULE_COST))])
             return lambda scope: value
 
         def run(scope: Scope) -> Value:
             args = [step(scope) for step in steps]
-            result = function(*args)
+            result = invoke(name, args)
             scope.spend(call_cost(name, overloads, args, result))
             return result
 
@@ -214,7 +214,7 @@ class _Builder:
         def run(scope: Scope) -> Value:
             value = target(scope)
             if not isinstance(value, Optional):
-                raise CelError(NO_OVERLOAD)
+                return value
             if value.content:
                 return value.content[0] if unwrap else value
             return other(scope)
@@ -261,6 +261,9 @@ class _Builder:
             for entry in node.entries
             if not isinstance(entry.key, str)
         ]
+        parts = [part for e in node.entries for part in (e.key, e.value)]
+        if all(not isinstance(part, str) and part.id in self._constants for part in parts):
+            self._constants.add(node.id)
 
         def run(scope: Scope) -> Value:
             entries: list[tuple[Value, Value]] = []
@@ -316,7 +319,7 @@ def _entries(value: Value, *, two: bool) -> Iterator[tuple[Value, ...]]:
         for name in value.names():
             yield (name, value.find(name)[0]) if two else (name,)
     else:
-        raise CelError(NO_OVERLOAD)
+        raise no_entries(value, two=two)
 
 
 def _safely(value: ListValue) -> Iterator[Value]:
@@ -331,9 +334,7 @@ def _safely(value: ListValue) -> Iterator[Value]:
 def _field(value: Value, field: str) -> Value:
     if isinstance(value, Optional):
         return _optional_member(value, field)
-    if not isinstance(value, MapValue | ObjectValue):
-        raise CelError(NO_OVERLOAD)
-    found, present = value.find(field)
+    found, present = find_member(value, field)
     if not present:
         raise CelError(f"no such key: {field}")
     return found
@@ -342,17 +343,13 @@ def _field(value: Value, field: str) -> Value:
 def _present(value: Value, field: str) -> bool:
     if isinstance(value, Optional):
         return bool(value.content) and _present(value.content[0], field)
-    if not isinstance(value, MapValue | ObjectValue):
-        raise CelError(NO_OVERLOAD)
-    return value.find(field)[1]
+    return find_member(value, field)[1]
 
 
 def _optional_member(value: Value, field: str) -> Optional:
     if isinstance(value, Optional):
         return _optional_member(value.content[0], field) if value.content else value
-    if not isinstance(value, MapValue | ObjectValue):
-        raise CelError(NO_OVERLOAD)
-    found, present = value.find(field)
+    found, present = find_member(value, field)
     return Optional(found) if present else Optional()
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from konstat.embedded import metadata
-from konstat.embedded.builtin import quantities
+from konstat.embedded.builtin import names, quantities
 from konstat.embedded.cel.operators import is_int, no_overload
 from konstat.embedded.cel.semver import SemverValue, is_semver, parse_semver
 from konstat.embedded.cel.values import CelError, ListValue, Optional, Value
@@ -145,11 +145,11 @@ def _uri_problems(text: str) -> list[str]:
 
 
 _FORMATS: Final[Mapping[str, Callable[[str], list[str]]]] = {
-    "dns1123Label": metadata.label_problems,
+    "dns1123Label": names.label_problems,
     "dns1123Subdomain": metadata.subdomain_problems,
     "dns1035Label": dns_1035_problems,
     "qualifiedName": metadata.label_key_problems,
-    "dns1123LabelPrefix": _prefix(metadata.label_problems),
+    "dns1123LabelPrefix": _prefix(names.label_problems),
     "dns1123SubdomainPrefix": _prefix(metadata.subdomain_problems),
     "dns1035LabelPrefix": _prefix(dns_1035_problems),
     "labelValue": metadata.label_value_problems,

@@ -165,6 +165,8 @@ def _sorted_by(values: Value, keys: Value) -> ListValue:
         return ListValue(entries)
     if len({type_name(key) for key in by}) > 1:
         raise CelError("list elements must have the same type")
+    if isinstance(by[0], ListValue | MapValue | ObjectValue):
+        raise CelError("list elements must be comparable")
     order: Sequence[int] = sorted(
         range(len(by)), key=cmp_to_key(lambda one, other: compare(by[one], by[other]))
     )

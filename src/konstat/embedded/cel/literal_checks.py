@@ -7,16 +7,17 @@ map are of one type; the clauses of a format suit their arguments. Before: `chec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final, NamedTuple
 
 from konstat.embedded.cel.checker import Checked
+from konstat.embedded.cel.dispatch import invoke
 from konstat.embedded.cel.formatting import interpolated, wrong_type
 from konstat.embedded.cel.parsing import located
 from konstat.embedded.cel.tree import Call, ListNode, Literal, MapNode, Node, children
 from konstat.embedded.cel.types import Type, unwrap_optional
-from konstat.embedded.cel.values import CelError
-from konstat.embedded.structural import gotime
+from konstat.embedded.cel.values import CelError, Value
 from konstat.embedded.structural.patterns import PatternError, compiled
 
 _ALLOWED: Final = {
@@ -57,26 +58,33 @@ def literal_problems(checked: Checked) -> str:
 def _arguments(node: Node) -> Iterator[_Problem]:
     if isinstance(node, Call) and node.function in _CHECKS and node.args:
         argument = node.args[-1] if node.function == "matches" else node.args[0]
-        text = argument.value if isinstance(argument, Literal) else None
-        if isinstance(text, str) and not _CHECKS[node.function](text):
+        if isinstance(argument, Literal) and not _CHECKS[node.function](argument.value):
             yield _Problem(argument.id, f"invalid {node.function} argument")
     for inner in children(node):
         yield from _arguments(inner)
 
 
-def _is_pattern(text: str) -> bool:
+def _is_pattern(text: Value) -> bool:
     try:
-        compiled(text)
+        compiled(text if isinstance(text, str) else "")
     except PatternError as error:
         return not error.known_bad
     return True
 
 
-def _is_duration(text: str) -> bool:
-    return gotime.parse_go_duration(text) is not None
+def _converts(name: str, value: Value) -> bool:
+    try:
+        invoke(name, [value])
+    except CelError:
+        return False
+    return True
 
 
-_CHECKS: Final = {"matches": _is_pattern, "duration": _is_duration, "timestamp": gotime.has_zone}
+_CHECKS: Final[Mapping[str, Callable[[Value], bool]]] = {
+    "matches": _is_pattern,
+    "duration": partial(_converts, "duration"),
+    "timestamp": partial(_converts, "timestamp"),
+}
 
 
 # --- lists and maps of one type ---------------------------------------------------------------

@@ -34,6 +34,7 @@ from konstat.embedded.cel.values import (
 from konstat.embedded.structural import gotime
 
 _INT64: Final = 2**63
+_DIGITS: Final = 1000  # of a number, leading zeros included
 _UINT64: Final = 2**64
 # Moments from the year 1 to the year 9999.
 _FIRST_NANOS: Final = -62_135_596_800 * gotime.NANOSECONDS
@@ -225,9 +226,13 @@ def _at(container: Value, index: Value) -> Value:
     if isinstance(container, MapValue | ObjectValue):
         found, present = container.find(index)
         if not present:
-            raise CelError(f"no such key: {gotext.show(shown(index))}")
+            raise _no_such_key(index)
         return found
-    raise no_overload(container, index)
+    raise _no_such_key(index)
+
+
+def _no_such_key(key: Value) -> CelError:
+    return CelError(f"no such key: {gotext.show(shown(key))}")
 
 
 def _optional_at(container: Value, index: Value) -> Optional:
@@ -245,7 +250,7 @@ def _optional_at(container: Value, index: Value) -> Optional:
             if str(error).startswith("index out of bounds"):
                 return Optional()
             raise
-    raise no_overload(container, index)
+    return Optional()
 
 
 def shown(value: Value) -> Any:
@@ -273,7 +278,7 @@ def _to_int(value: Value) -> int:
         return value.nanos
     if isinstance(value, Timestamp):
         return value.nanos // gotime.NANOSECONDS
-    if isinstance(value, str) and _INTEGER.fullmatch(value) and len(value) < 100:
+    if isinstance(value, str) and _INTEGER.fullmatch(value) and len(value) < _DIGITS:
         parsed = int(value)
         if -_INT64 <= parsed < _INT64:
             return parsed
@@ -289,8 +294,10 @@ def _to_uint(value: Value) -> Uint:
         if not math.isfinite(value) or not -1 < value < _UINT64:
             raise CelError("unsigned integer overflow")
         return unsigned(int(value))
-    if isinstance(value, str) and _UNSIGNED.fullmatch(value) and int(value[:100]) < _UINT64:
-        return Uint(int(value))
+    if isinstance(value, str) and _UNSIGNED.fullmatch(value) and len(value) < _DIGITS:
+        parsed = int(value)
+        if parsed < _UINT64:
+            return Uint(parsed)
     raise _refuse(value, "uint")
 
 
@@ -347,8 +354,6 @@ def to_text(value: Value) -> str:
 def _to_duration(value: Value) -> Duration:
     if isinstance(value, Duration):
         return value
-    if is_int(value):
-        return Duration(value)
     nanos = gotime.parse_go_duration(value) if isinstance(value, str) else None
     if nanos is None:
         raise _refuse(value, "google.protobuf.Duration")

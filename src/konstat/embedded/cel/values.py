@@ -107,6 +107,8 @@ class ListValue:
         position = _index(index)
         if not 0 <= position < len(self.elements):
             raise CelError(f"index out of bounds: {position}")
+        if self._items is not None and not isinstance(index, int):
+            raise CelError(f"unsupported index: {position}")  # so the server's own lists
         return self.read(self.elements[position])
 
     def plus(self, other: ListValue) -> ListValue:
@@ -139,6 +141,8 @@ def _index(index: Value) -> int:
         return int(index)
     if isinstance(index, int) and not isinstance(index, bool):
         return index
+    if isinstance(index, float):
+        raise CelError(f"unsupported index value {index:g} in list")
     raise CelError(f"unsupported index type '{type_name(index)}' in list")
 
 

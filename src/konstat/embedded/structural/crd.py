@@ -109,7 +109,8 @@ def _spec_errors(spec: Object) -> list[FieldError]:
         found += version_name_errors(version, path)
         found += _version_errors(version, common, path)
         seen_names.add(str(version.get("name")))
-    found += _version_list_errors(common, seen_names)
+    none_given = spec.get("versions") is None
+    found += _version_list_errors(common, seen_names, "null" if none_given else "[]")
     found += required_name_errors(spec.get("names") or {})
     found += name_errors(spec.get("names") or {}, "spec.names")
     found += _validation_errors(common.schema, "spec.validation", status=_any_status(common))
@@ -155,9 +156,9 @@ def _version_errors(version: Object, common: Lifted, path: str) -> list[FieldErr
     return found
 
 
-def _version_list_errors(common: Lifted, names: set[str]) -> Iterator[FieldError]:
+def _version_list_errors(common: Lifted, names: set[str], when_empty: str) -> Iterator[FieldError]:
     versions = common.versions
-    shown = versions_text(versions)
+    shown = versions_text(versions) if versions else when_empty
     if len(names) != len(versions):
         yield texts.invalid_raw("spec.versions", shown, "must contain unique version names")
     if sum(bool(version.get("storage")) for version in versions) != 1:

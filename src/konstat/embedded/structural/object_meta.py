@@ -32,7 +32,7 @@ _SUBSTRINGS_REFUSED: Final = ("/", "%")
 
 def dns_1035_problems(name: str) -> list[str]:
     """What keeps a name from being a DNS-1035 label, in the server's words."""
-    problems = ["must be no more than 63 bytes"] if len(name.encode()) > 63 else []
+    problems = ["must be no more than 63 characters"] if len(name.encode()) > 63 else []
     return problems if _DNS_1035.fullmatch(name) else [*problems, DNS_1035_TEXT]
 
 

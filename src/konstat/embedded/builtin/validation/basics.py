@@ -168,7 +168,7 @@ def config_key(path: str, key: str) -> Errors:
     """A key of a ConfigMap or Secret."""
     problems: list[str] = []
     if len(key.encode()) > 253:
-        problems.append("must be no more than 253 bytes")
+        problems.append("must be no more than 253 characters")
     if not _CONFIG_KEY.fullmatch(key):
         problems.append(CONFIG_KEY_TEXT)
     elif key in (".", ".."):
