@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 from collections.abc import AsyncIterator
@@ -13,10 +12,8 @@ from typing import Any
 
 import apply_rig
 import pytest
-from apply_rig import CRDS, Wire
+from apply_rig import Wire
 from structural_bench import (
-    GROUP,
-    Causes,
     Object,
     chunks,
     contents,
@@ -30,12 +27,11 @@ from structural_bench import (
     told,
     whole,
 )
+from structural_rig import refusal, served, tightened
 
-from konstat.base import clock
 from konstat.testing import ControlPlane
 
 pytestmark = pytest.mark.realapi
-TRIES = 200
 
 
 @pytest.fixture
@@ -65,25 +61,6 @@ class Record:
         if self._recording:
             save(self.name, self.content)
         assert self.differences == []
-
-
-async def refusal(wire: Wire, crd: Object) -> Causes:
-    answer = await wire.send("POST", f"{CRDS}?dryRun=All", crd)
-    assert answer.code in (201, 422), (answer, crd)
-    return told(answer.body) if answer.code == 422 else []
-
-
-async def served(wire: Wire, schema: Object, plural: str, **version: Any) -> str:
-    """Have a definition served; the path of its objects."""
-    crd = definition(schema, plural, plural.title())
-    crd["spec"]["versions"][0].update(version)
-    await wire.define(crd)
-    path = f"/apis/{GROUP}/v1/namespaces/default/{plural}"
-    for _ in range(TRIES):
-        if (await wire.send("GET", path)).code == 200:
-            return path
-        await clock.sleep(0.05)
-    raise AssertionError(f"{plural} is not served")
 
 
 async def test_C47_definitions(wire: Wire) -> None:
@@ -138,37 +115,13 @@ async def test_C53_rules_at_work(wire: Wire) -> None:
     record.end()
 
 
-LOOSE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-
-
-async def tightened(wire: Wire, plural: str, content: Object, schema: Object) -> str:
-    """The path of an object that was stored before its definition had a schema."""
-    subresources = {"status": {}} if plural.endswith("s") else {}
-    folder = await served(wire, LOOSE, plural, subresources=subresources)
-    path = f"{folder}/x"
-    created = await wire.send("POST", folder, whole(content, plural.title()))
-    assert created.code == 201, created
-    if subresources:
-        written = {**created.body, "status": content["status"]}
-        assert (await wire.send("PUT", f"{path}/status", written)).code == 200
-    crd = (await wire.send("GET", f"{CRDS}/{plural}.{GROUP}")).body
-    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = schema
-    changed = await wire.send("PUT", f"{CRDS}/{plural}.{GROUP}", crd)
-    assert changed.code == 200, changed
-    for _ in range(TRIES):
-        probe = copy.deepcopy((await wire.send("GET", path)).body)
-        probe["spec"]["a"] = 5
-        if (await wire.send("PUT", f"{path}?dryRun=All", probe)).code == 422:
-            return path
-        await clock.sleep(0.05)
-    raise AssertionError("the schema is not in force")
-
-
 async def test_C54_updates(wire: Wire) -> None:
     record = Record("updates")
     content, schema = record.content["object"], record.content["schema"]
-    for part, plural, sub in (("spec", "update", ""), ("status", "updates", "/status")):
-        path = await tightened(wire, plural, content, schema)
+    spec_only = {"spec": content["spec"]}
+    for part, given, sub in (("spec", spec_only, ""), ("status", content, "/status")):
+        plural = f"{part}updates"
+        path = await tightened(wire, plural, given, schema)
         current = (await wire.send("GET", path)).body
         for case in record.cases:
             new = edited(current, case["edits"], part)

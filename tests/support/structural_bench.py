@@ -76,7 +76,8 @@ def completed(crd: Object) -> Object:
     if names.get("kind"):
         names.setdefault("listKind", f"{names['kind']}List")
     made["spec"].setdefault("conversion", {"strategy": "None"})
-    stored = [version["name"] for version in made["spec"]["versions"] if version.get("storage")]
+    versions = made["spec"].get("versions") or ()
+    stored = [version["name"] for version in versions if version.get("storage")]
     made.setdefault("status", {})["storedVersions"] = stored[:1]
     return made
 
