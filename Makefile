@@ -4,13 +4,18 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types docs rig check clean
+.PHONY: demo test bench lint types docs rig check clean
 
 demo: $(STAMP)
 	$(BIN)/konstat demo
 
 test: $(STAMP) rig-if-possible
 	$(BIN)/python -m pytest
+
+# What konstat costs, beside its peers. BENCH_FLAGS="job --rounds 1" runs less,
+# BENCH_FLAGS=--write puts the results into docs/benchmarks.md.
+bench: $(STAMP) rig
+	$(BIN)/python -m bench $(BENCH_FLAGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
