@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from konstat.readiness.aggregate import aggregate
 from konstat.readiness.compute import RULES, Judge, compute, exists
-from konstat.readiness.subject import Related
+from konstat.readiness.related import Manifests, Related, RelatedEvents
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State, Turn
 
 __all__ = [
     "RULES",
     "Evidence",
     "Judge",
+    "Manifests",
     "Readiness",
     "Reason",
     "Related",
+    "RelatedEvents",
     "State",
     "Turn",
     "aggregate",

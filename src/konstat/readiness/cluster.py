@@ -114,7 +114,7 @@ def volume(subject: Subject) -> Readiness:
 
 
 def namespace(subject: Subject) -> Readiness:
-    """Active is Ready; Terminating is told by `compute` before any rule."""
+    """Active is Ready; Terminating is told by `deletion` before any rule."""
     if subject.status.get("phase") == "Active":
         return subject.verdict(
             State.READY,
@@ -123,15 +123,6 @@ def namespace(subject: Subject) -> Readiness:
             evidence=[subject.evidence("status", "phase")],
         )
     return _not_reported(subject)
-
-
-def namespace_remains(subject: Subject) -> str:
-    """What a namespace that is being deleted still holds, as its conditions tell."""
-    names = ("NamespaceContentRemaining", "NamespaceFinalizersRemaining")
-    found = [subject.condition(name, bad="True") for name in names]
-    return "; ".join(
-        wording.steady(entry.message) for entry in found if entry and entry.status == "True"
-    )
 
 
 def node(subject: Subject) -> Readiness:

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from konstat.objects.kind import Kind
 from konstat.objects.resource import Resource
-from konstat.readiness import cluster, generic, jobs, networking, pods, reading, wording, workloads
-from konstat.readiness.subject import Related, Subject
+from konstat.readiness import cluster, deletion, generic, jobs, networking, pods, reading, workloads
+from konstat.readiness.related import Related
+from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Readiness, Reason, State
 
 Rule = Callable[[Subject], Readiness]
@@ -85,10 +86,10 @@ def compute(
     if isinstance(obj, Resource):
         kind = kind or obj.kind
         obj = obj.content
-    group, name = _group_and_kind(obj) if kind is None else (kind.group, kind.kind)
+    group, name = reading.group_and_kind(obj) if kind is None else (kind.group, kind.kind)
     subject = Subject(obj, group=group, kind=name, related=related, now=now)
     return (
-        _terminating(subject)
+        deletion.terminating(subject)
         or _not_observed(subject)
         or RULES.get((group, name), generic.by_conditions)(subject)
     )
@@ -96,29 +97,9 @@ def compute(
 
 def exists(obj: Mapping[str, Any]) -> Readiness:
     """Judge an object whose existence is all that can be asked of it: Ready unless deleted."""
-    group, kind = _group_and_kind(obj)
+    group, kind = reading.group_and_kind(obj)
     subject = Subject(obj, group=group, kind=kind, related=None, now=None)
-    return _terminating(subject) or cluster.existing(subject)
-
-
-def _group_and_kind(content: Mapping[str, Any]) -> tuple[str, str]:
-    group, slash, _ = reading.text(content.get("apiVersion")).rpartition("/")
-    return (group if slash else "", reading.text(content.get("kind")))
-
-
-def _terminating(subject: Subject) -> Readiness | None:
-    if subject.metadata.get("deletionTimestamp") is None:
-        return None
-    value = subject.metadata.get("finalizers")
-    finalizers = [f for f in value if isinstance(f, str)] if isinstance(value, list | tuple) else []
-    waits = f"waits for finalizers: {wording.listed(finalizers)}" if finalizers else ""
-    remains = cluster.namespace_remains(subject) if subject.kind == "Namespace" else ""
-    return subject.verdict(
-        State.TERMINATING,
-        Reason.DELETING,
-        wording.sentence("is being deleted", waits, remains),
-        evidence=[subject.evidence("metadata", "deletionTimestamp")],
-    )
+    return deletion.terminating(subject) or cluster.existing(subject)
 
 
 def _not_observed(subject: Subject) -> Readiness | None:

@@ -32,6 +32,12 @@ def at(value: Any, *path: str) -> Any:
     return value
 
 
+def group_and_kind(content: Any) -> tuple[str, str]:
+    """The group (empty for the core one) and kind that an object names."""
+    group, slash, _ = text(at(content, "apiVersion")).rpartition("/")
+    return (group if slash else "", text(at(content, "kind")))
+
+
 def text(value: Any) -> str:
     """``value`` if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""

@@ -1,36 +1,21 @@
-"""`Subject`: the object under judgement with all that a rule may look at, and `Related`.
+"""`Subject`: the object under judgement with all that a rule may look at.
 
 `compute` builds one and gives it to the rule of the kind; a rule answers with `Subject.verdict`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from konstat.base import limits
 from konstat.errors import KindUnavailable
 from konstat.readiness import reading, wording
 from konstat.readiness.reading import Condition
+from konstat.readiness.related import Related, RelatedEvents
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State, Turn
-
-
-class Related(Protocol):
-    """Where a rule finds the objects around the one it judges: a cache, or a test's dict.
-
-    Both methods raise KindUnavailable when they cannot tell; they never answer "none" for "I do
-    not know".
-    """
-
-    def owned_by(self, uid: str, group: str, kind: str) -> Sequence[Mapping[str, Any]]:
-        """The objects of a kind that have an ownerReference with ``uid``."""
-        ...
-
-    def find(self, group: str, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
-        """One object by name (``namespace`` empty for cluster scope); None if it is not there."""
-        ...
 
 
 class Found(NamedTuple):
@@ -104,6 +89,16 @@ class Subject:
         except KindUnavailable as error:
             return Found((), _unread(kind, error))
         return Found(() if found is None else (found,), "")
+
+    def events_of(self, uid: str) -> tuple[Mapping[str, Any], ...]:
+        """The Events about the object ``uid``; none where the lookup has none to give."""
+        if not uid or not isinstance(self._related, RelatedEvents):
+            return ()
+        try:
+            return tuple(self._related.events_of(uid))
+        except KindUnavailable:
+            # They expire anyway: a rule may never take their absence for a sign.
+            return ()
 
     def verdict(
         self,

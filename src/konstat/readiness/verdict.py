@@ -151,10 +151,53 @@ class Reason(StrEnum):
         "no node takes the pod: Progressing, because a new node mends it, until the deadline",
         "ask for less, relax the placement, or add nodes",
     )
+    APPROVAL_PENDING = (
+        "ApprovalPending",
+        Turn.OWNER,
+        "a request waits until somebody with that right approves or denies it",
+    )
+    ATTACH_PENDING = ("AttachPending", Turn.NOBODY, "a volume is being attached to a node")
+    KEYS_MISSING = (
+        "KeysMissing",
+        Turn.USER,
+        "a Secret or ConfigMap lacks keys that its type or annotation asks for",
+        "add the keys, or wait for whoever fills them in",
+    )
+    NOT_IN_FORCE = ("NotInForce", Turn.NOBODY, "a controller has not put the object in force yet")
+    NOT_PICKED_UP = (
+        "NotPickedUp",
+        Turn.NOBODY,
+        "no controller has answered for a parent, a target or a listener that the spec names",
+    )
+    SNAPSHOT_PENDING = ("SnapshotPending", Turn.NOBODY, "a snapshot is being taken")
     # --- terminating and missing ------------------------------------------------------------
+    DELETION_STUCK = (
+        "DeletionStuck",
+        Turn.OWNER,
+        "deletion lasts for long; finalizers, contents or a lost node hold the object",
+        "look at the controllers that own what is named",
+    )
     DELETING = ("Deleting", Turn.NOBODY, "deletion has been asked for")
     NOT_FOUND = ("NotFound", Turn.NOBODY, "the object does not exist")
     # --- failed -----------------------------------------------------------------------------
+    API_UNAVAILABLE = (
+        "ApiUnavailable",
+        Turn.OWNER,
+        "the server cannot reach an aggregated API",
+        "look at the Service and the pods behind the APIService",
+    )
+    AUTOSCALER_BLIND = (
+        "AutoscalerBlind",
+        Turn.OWNER,
+        "an autoscaler cannot read its metrics or cannot scale its target",
+        "check the target's name, its resource requests and the metrics API",
+    )
+    CLAIM_NOT_FOUND = (
+        "ClaimNotFound",
+        Turn.USER,
+        "a pod uses a PersistentVolumeClaim that does not exist",
+        "create the claim or correct its name",
+    )
     CLAIM_LOST = (
         "ClaimLost",
         Turn.USER,
@@ -173,6 +216,12 @@ class Reason(StrEnum):
         "a container could not be created or started",
         "check the command, the mounts and the hooks",
     )
+    CLAIM_RESIZE_FAILED = (
+        "ClaimResizeFailed",
+        Turn.OWNER,
+        "a claim's volume could not be resized or modified as asked",
+        "look at the storage provider, or ask for what it can give",
+    )
     CRASH_LOOPING = (
         "CrashLooping",
         Turn.USER,
@@ -184,6 +233,7 @@ class Reason(StrEnum):
         Turn.OWNER,
         "the object's controller reports a lasting departure from what is wanted",
     )
+    DENIED = ("Denied", Turn.USER, "a request was denied or could not be signed")
     IMAGE_PULL_FAILED = (
         "ImagePullFailed",
         Turn.USER,
@@ -203,12 +253,30 @@ class Reason(StrEnum):
         "choose other names or remove the other definition",
     )
     NODE_NOT_READY = ("NodeNotReady", Turn.OWNER, "a node does not answer or is not fit for pods")
+    NOT_ACCEPTED = (
+        "NotAccepted",
+        Turn.USER,
+        "a controller refuses the object, or a part of it, as it is written",
+        "correct what the condition names",
+    )
     NOT_ESTABLISHED = (
         "NotEstablished",
         Turn.OWNER,
         "the server does not serve a CustomResourceDefinition",
     )
+    POD_EVICTED = (
+        "PodEvicted",
+        Turn.OWNER,
+        "a pod was evicted, preempted or ended with its node",
+        "make room on the nodes, or set requests and priorities",
+    )
     POD_FAILED = ("PodFailed", Turn.USER, "a pod ended without success")
+    POD_SECURITY_VIOLATED = (
+        "PodSecurityViolated",
+        Turn.USER,
+        "the namespace's pod security standard refuses the workload's pods",
+        "correct the pod template's security context",
+    )
     PODS_FORBIDDEN = (
         "PodsForbidden",
         Turn.OWNER,
@@ -227,6 +295,18 @@ class Reason(StrEnum):
         "the namespace's quota leaves no room for the workload's pods",
         "raise the quota or ask for less",
     )
+    REFERENCE_NOT_RESOLVED = (
+        "ReferenceNotResolved",
+        Turn.USER,
+        "the object refers to something that is missing, not permitted or of the wrong kind",
+        "correct the reference, or create or permit what it names",
+    )
+    SANDBOX_FAILED = (
+        "SandboxFailed",
+        Turn.OWNER,
+        "a node cannot set up a pod's network or sandbox",
+        "look at the node's network plugin and runtime",
+    )
     SCHEMA_INVALID = (
         "SchemaInvalid",
         Turn.OWNER,
@@ -236,6 +316,47 @@ class Reason(StrEnum):
         "Stalled",
         Turn.USER,
         "the object's controller says that it cannot go on without a change",
+    )
+    SERVICE_ACCOUNT_MISSING = (
+        "ServiceAccountMissing",
+        Turn.USER,
+        "the workload's pods name a ServiceAccount that does not exist",
+        "create the ServiceAccount or correct its name",
+    )
+    SNAPSHOT_FAILED = (
+        "SnapshotFailed",
+        Turn.OWNER,
+        "the driver could not take, or cannot find, a snapshot",
+    )
+    STORAGE_CLASS_NOT_FOUND = (
+        "StorageClassNotFound",
+        Turn.USER,
+        "a claim names a StorageClass that does not exist",
+        "create the class or correct its name",
+    )
+    VOLUME_NOT_ATTACHED = (
+        "VolumeNotAttached",
+        Turn.OWNER,
+        "a volume cannot be attached to the node that needs it",
+        "look at the volume's driver, and at what else uses the volume",
+    )
+    VOLUME_NOT_MOUNTED = (
+        "VolumeNotMounted",
+        Turn.USER,
+        "a volume of a pod cannot be mounted",
+        "create what the volume refers to, or correct the reference",
+    )
+    VOLUME_NOT_PROVIDED = (
+        "VolumeNotProvided",
+        Turn.OWNER,
+        "nothing provides the volume of a claim: its provisioner fails, or there is none",
+        "look at the StorageClass and its provisioner",
+    )
+    WEBHOOK_FAILED = (
+        "WebhookFailed",
+        Turn.OWNER,
+        "an admission webhook that must be asked does not answer",
+        "look at the Service and the pods behind the webhook",
     )
 
 
