@@ -119,6 +119,10 @@ READINESS_DETAIL_CHARACTERS: Final = 240  # of a kubelet's or scheduler's text i
 READINESS_EVIDENCE: Final = 8  # observations that one verdict carries
 CRASH_HOLD_SECONDS: Final = 600.0  # the kubelet forgets its back-off after ten good minutes
 CRASH_HOLD_MINIMUM_SECONDS: Final = 30.0  # a restarted container proves itself at least so long
+DELETION_STUCK_SECONDS: Final = 300.0  # past the grace; cloud resources need minutes to go
+EVENT_FRESH_SECONDS: Final = 1200.0  # controllers repeat a failed creation within 1000 s
+UNHEALTHY_GRACE_SECONDS: Final = 60.0  # an API or a metric just begun to fail is Progressing
+READINESS_EVENTS: Final = 200  # about one object that are looked at
 
 # --- events and metrics ---------------------------------------------------------------------
 EVENT_QUEUE: Final = 1000
