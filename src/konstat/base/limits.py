@@ -122,7 +122,6 @@ CRASH_HOLD_MINIMUM_SECONDS: Final = 30.0  # a restarted container proves itself 
 DELETION_STUCK_SECONDS: Final = 300.0  # past the grace; cloud resources need minutes to go
 EVENT_FRESH_SECONDS: Final = 1200.0  # controllers repeat a failed creation within 1000 s
 UNHEALTHY_GRACE_SECONDS: Final = 60.0  # an API or a metric just begun to fail is Progressing
-READINESS_EVENTS: Final = 200  # about one object that are looked at
 
 # --- events and metrics ---------------------------------------------------------------------
 EVENT_QUEUE: Final = 1000
