@@ -8,6 +8,7 @@ Three families, never mixed (what to do differs):
     │   ├── TargetError        the file or module that `konstat run` was given
     │   ├── ModelError         a Resource, Spec or Status class that cannot become a CRD
     │   ├── ManifestError      a manifest that cannot be applied (no name, not owned, …)
+    │   ├── RuleError          a readiness rule, or a file of them, that is not valid
     │   ├── SpecInvalid        an object whose spec our types refuse although the server let it in
     │   ├── StatusInvalid      a status value that the declared types refuse
     │   ├── MissingToolError   a program that must be installed first (Go, etcd, kubectl, …)
@@ -75,6 +76,10 @@ class MissingToolError(UserError):
 
 class ControlPlaneError(UserError):
     """A program of a test control plane was not built, did not start or has ended."""
+
+
+class RuleError(UserError):
+    """A readiness rule, or a file of them, that cannot be read or is not valid."""
 
 
 class SpecInvalid(UserError):
