@@ -6,7 +6,7 @@ which it was due, not by how long it has lasted: a text that ticks would cost a 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from konstat.base import limits
@@ -66,9 +66,8 @@ def is_overdue(since: Any, *, now: datetime | None) -> Overdue:
     due = reading.moment(since)
     if due is None or now is None:
         return Overdue(False, None)
-    try:
-        until = due + timedelta(seconds=limits.DELETION_STUCK_SECONDS)
-    except OverflowError:
+    until = reading.later(due, seconds=limits.DELETION_STUCK_SECONDS)
+    if until is None:
         return Overdue(False, None)
     return Overdue(True, None) if now >= until else Overdue(False, until)
 

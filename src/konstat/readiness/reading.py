@@ -7,7 +7,7 @@ absent, null or of the wrong type reads as nothing, and the rules say that nothi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from konstat.base.clock import parse_timestamp
@@ -66,6 +66,14 @@ def moment(value: Any) -> datetime | None:
     try:
         return parse_timestamp(text(value))
     except (ValueError, OverflowError):
+        return None
+
+
+def later(since: datetime, *, seconds: float) -> datetime | None:
+    """The moment ``seconds`` after ``since``; None beyond the end of all calendars."""
+    try:
+        return since + timedelta(seconds=seconds)
+    except OverflowError:
         return None
 
 
