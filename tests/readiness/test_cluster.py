@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from konstat.readiness import Reason, State, Turn, compute
-from konstat.readiness.cluster import EXISTING
+from konstat.readiness.builtin import EXISTING
 
 
 def thing(api_version: str, kind: str, status: Any = None, **content: Any) -> dict[str, Any]:
@@ -161,5 +161,5 @@ def test_S2_autoscaler(build: Any) -> None:
     zero = build.condition("ScalingActive", "False", "ScalingDisabled")
     assert compute(autoscaler(able, zero)).ready
     blind = build.condition("ScalingActive", "False", "FailedGetResourceMetric")
-    assert seen(compute(autoscaler(able, blind))) == (State.PROGRESSING, Reason.CONDITION_NOT_MET)
+    assert seen(compute(autoscaler(able, blind))) == (State.FAILED, Reason.AUTOSCALER_BLIND)
     assert compute(autoscaler()).state is State.UNKNOWN

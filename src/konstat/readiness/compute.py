@@ -10,53 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from konstat.objects.kind import Kind
 from konstat.objects.resource import Resource
-from konstat.readiness import cluster, deletion, generic, jobs, networking, pods, reading, workloads
+from konstat.readiness import cluster, deletion, generic, reading
+from konstat.readiness.builtin import OBSERVING, RULES
 from konstat.readiness.related import Related
 from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Readiness, Reason, State
 
-Rule = Callable[[Subject], Readiness]
 Judge = Callable[[Mapping[str, Any]], Readiness]
-
-RULES: Mapping[tuple[str, str], Rule] = MappingProxyType(
-    {
-        ("", "Namespace"): cluster.namespace,
-        ("", "Node"): cluster.node,
-        ("", "PersistentVolume"): cluster.volume,
-        ("", "PersistentVolumeClaim"): cluster.claim,
-        ("", "Pod"): pods.pod,
-        ("", "Service"): networking.service,
-        ("apiextensions.k8s.io", "CustomResourceDefinition"): cluster.definition,
-        ("apps", "DaemonSet"): workloads.daemon_set,
-        ("apps", "Deployment"): workloads.deployment,
-        ("apps", "ReplicaSet"): workloads.replica_set,
-        ("apps", "StatefulSet"): workloads.stateful_set,
-        ("autoscaling", "HorizontalPodAutoscaler"): cluster.autoscaler,
-        ("batch", "CronJob"): jobs.cron_job,
-        ("batch", "Job"): jobs.job,
-        ("networking.k8s.io", "Ingress"): networking.ingress,
-        ("policy", "PodDisruptionBudget"): cluster.budget,
-        **dict.fromkeys(cluster.EXISTING, cluster.existing),
-    }
-)
-"""The rule of each kind that has one, by group (empty for the core group) and kind."""
-
-# Kinds whose controller always writes status.observedGeneration: where it is absent, nobody has
-# looked at the object yet.
-_OBSERVING: Final = frozenset(
-    {
-        ("apps", "DaemonSet"),
-        ("apps", "Deployment"),
-        ("apps", "ReplicaSet"),
-        ("apps", "StatefulSet"),
-        ("policy", "PodDisruptionBudget"),
-    }
-)
 
 
 def compute(
@@ -105,7 +69,7 @@ def exists(obj: Mapping[str, Any]) -> Readiness:
 def _not_observed(subject: Subject) -> Readiness | None:
     """Progressing while the status is about another generation, older or newer (a restore)."""
     value = subject.status.get("observedGeneration")
-    if value is None and (subject.group, subject.kind) not in _OBSERVING:
+    if value is None and (subject.group, subject.kind) not in OBSERVING:
         return None
     observed = reading.integer(value)
     if not subject.generation or observed == subject.generation:

@@ -140,5 +140,18 @@ def told(condition: Condition) -> str:
     return wording.with_detail(statement, wording.steady(condition.message))
 
 
+def not_reported(subject: Subject) -> Readiness:
+    """Unknown, because nobody has written the status of a kind that has one."""
+    return subject.verdict(
+        State.UNKNOWN, Reason.STATUS_NOT_REPORTED, "no controller has written the status"
+    )
+
+
+def advised(subject: Subject, reason: Reason, text: str, seen: Evidence) -> Readiness:
+    """Failed for ``reason``: ``text``, then what to do about it."""
+    message = wording.sentence(text, reason.advice)
+    return subject.verdict(State.FAILED, reason, message, evidence=[seen])
+
+
 def _unread(kind: str, error: KindUnavailable) -> str:
     return f"{kind} objects could not be read: {wording.steady(str(error))}"
