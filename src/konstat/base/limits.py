@@ -94,6 +94,7 @@ STATUS_RETRY_FIRST_SECONDS: Final = 1.0  # after a status write that the server 
 STATUS_RETRY_MAXIMUM_SECONDS: Final = 60.0
 LOOP_WATCH_SECONDS: Final = 0.25  # how often the watchdog measures
 LOOP_BLOCKED_SECONDS: Final = 1.0  # a reconcile that blocks the loop this long is reported
+STALL_FRAMES: Final = 20  # of the stack that is shown then, the innermost ones
 
 EVENT_FLUSH_SECONDS: Final = 3.0  # for events still queued when the manager stops
 CRD_ESTABLISHED_SECONDS: Final = 30.0

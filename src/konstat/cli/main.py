@@ -2,8 +2,9 @@
 
 A command's module is imported when the command is called. An error that konstat raised on purpose
 becomes ``Error: …`` on standard error: a UserError exits with 2 (as click's usage errors do), any
-other KonstatError with 1, Ctrl-C with 130. With ``-v`` the traceback stands above it. Anything else
-is a mistake in konstat and shows its traceback.
+other KonstatError with 1, Ctrl-C with 130; where 1 and 2 are verdicts, all errors exit with 3.
+With ``-v`` the traceback stands above it. Anything else is a mistake in konstat and shows its
+traceback.
 
 After: the modules beside this one, one for each command.
 """
@@ -32,12 +33,19 @@ class _Command(NamedTuple):
 
     module: str
     help: str
+    exit_error: int = 0  # the status of every error, where 1 and 2 are verdicts
 
 
 COMMANDS = {
     "run": _Command("konstat.cli.run", "Run the controllers of a file or module."),
     "crd": _Command("konstat.cli.crd", "Print the CRDs of a file or module."),
     "status": _Command("konstat.cli.status", "Show resources, their children and what is wrong."),
+    "explain": _Command(
+        "konstat.cli.explain", "Say whether an object is done, and if not, why.", exit_error=3
+    ),
+    "wait": _Command(
+        "konstat.cli.wait", "Wait until objects are ready, and say why not.", exit_error=3
+    ),
     "dev": _Command("konstat.cli.dev", "Develop an operator: API, nodes, reload on change."),
     "demo": _Command("konstat.cli.demo", "Watch the life of a resource and its operator."),
     "serve": _Command("konstat.cli.serve", "Serve an embedded Kubernetes API."),
@@ -83,7 +91,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> object:
-        with _errors_as_text(ctx):
+        with _own_status(ctx), _errors_as_text(ctx):
             return super().invoke(ctx)
 
 
@@ -114,6 +122,19 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     konstat(prog_name="konstat")
+
+
+@contextlib.contextmanager
+def _own_status(ctx: click.Context) -> Iterator[None]:
+    """Errors leave a command whose statuses 1 and 2 are verdicts with a status of their own."""
+    try:
+        yield
+    except click.ClickException as error:
+        command = COMMANDS.get(ctx.invoked_subcommand or "")
+        if command is None or not command.exit_error:
+            raise
+        error.show()
+        ctx.exit(command.exit_error)
 
 
 @contextlib.contextmanager

@@ -18,14 +18,14 @@ from konstat.cli.status.gather import read_children
 from konstat.cli.status.plan import Plan
 from konstat.cli.status.tree import Content, Gathered, GroupKind
 from konstat.client.api import Client
-from konstat.errors import TransportError
+from konstat.errors import TransportError, UserError
 from konstat.objects.kind import Kind
 
 
 async def follow(client: Client, plan: Plan, show: Callable[[Gathered], None]) -> Never:
     """Call ``show`` with the world whenever it has changed, and for the ages now and then."""
     async with open_tasks() as tasks:
-        world = _World(client, plan, Informers(client, tasks))
+        world = World(client, plan, Informers(client, tasks))
         tasks.start(world.reread(), name="list kinds that are not watched")
         await world.wait_read()
         while True:
@@ -36,7 +36,9 @@ async def follow(client: Client, plan: Plan, show: Callable[[Gathered], None]) -
             await clock.sleep(limits.TREE_REDRAW_SECONDS)
 
 
-class _World:
+class World:
+    """The objects of a plan, kept current; `changed` is set whenever one of them has changed."""
+
     def __init__(self, client: Client, plan: Plan, informers: Informers) -> None:
         self._client = client
         self._plan = plan
@@ -79,6 +81,15 @@ class _World:
         for informer in self._informers():
             while informer.state == "unsynced":
                 await informer.wait_changed()
+
+    def require(self) -> None:
+        """Raise UserError when the resources that were asked for cannot be watched."""
+        for informer in self._resources.values():
+            if informer.state in ("forbidden", "not installed"):
+                raise UserError(
+                    f"{informer.kind.resource} cannot be watched ({informer.state}):"
+                    f" {informer.problem}"
+                )
 
     def gathered(self) -> Gathered:
         """The world now."""

@@ -34,7 +34,7 @@ _TOLD_BY_CONDITIONS: Final = frozenset(
 _BAD_NEWS: Final = frozenset({"Degraded", "Failed", "Reconciling", "Stalled", "ReplicaFailure"})
 _REASON_CHARACTERS: Final = 40  # konstat's own fit; of foreign ones the beginning is shown
 
-_STYLES: Final = {
+STYLES: Final = {
     State.READY: "green",
     State.SUSPENDED: "blue",
     State.UNKNOWN: "magenta",
@@ -141,7 +141,7 @@ class _Outline:
         yield Row(
             rail=first,
             symbol=self._symbols.states[node.state],
-            style=_STYLES[node.state],
+            style=STYLES[node.state],
             name=Text.assemble(
                 f" {printable(node.kind)} ",
                 (printable(f"{place}{node.name}"), "bold" if told is None else ""),

@@ -48,6 +48,12 @@ _CHILDREN_BY_METADATA: Final[tuple[type[Resource[Any, Any]], ...]] = (
     kinds.RoleBinding,
 )
 _LOOKED_UP: Final[tuple[type[Resource[Any, Any]], ...]] = (kinds.StorageClass,)
+# What causes may lie in beside owned objects: where pods run, what they mount, what happened.
+_CAUSES: Final[tuple[type[Resource[Any, Any]], ...]] = (
+    kinds.PersistentVolumeClaim,
+    kinds.Node,
+    kinds.Event,
+)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,24 +78,43 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def make_plan(
-    client: Client, discovery: Discovery, *, word: str, name: str, namespace: str | None
+    client: Client,
+    discovery: Discovery,
+    *,
+    word: str,
+    name: str,
+    namespace: str | None,
+    causes: bool = False,
 ) -> Plan:
     """The plan for a KIND (empty: every kind that konstat manages), a NAME and a namespace.
 
+    ``causes`` adds the kinds in which causes are looked for beside owned objects.
     Raises UserError when no kind is meant, and APIError or TransportError from discovery.
     """
     found = [await discovery.find(word)] if word else await _managed(client, discovery)
+    return await plan_for(found, discovery, name=name, namespace=namespace, causes=causes)
+
+
+async def plan_for(
+    resources: Sequence[Kind],
+    discovery: Discovery,
+    *,
+    name: str = "",
+    namespace: str | None,
+    causes: bool = False,
+) -> Plan:
+    """As `make_plan`, for kinds that are known."""
     served = await discovery.kinds()
-    children = [*_custom(served, found), *_served(served, _CHILDREN)]
+    children = [*_custom(served, resources), *_served(served, _CHILDREN)]
     slim = _served(served, _CHILDREN_BY_METADATA)
     return Plan(
-        resources=tuple(found),
+        resources=tuple(resources),
         name=name,
         namespace=namespace,
         children=(*children, *slim),
         metadata_only=frozenset(slim),
-        looked_up=frozenset(_served(served, _LOOKED_UP)),
-        statusless=_without_status(served, found),
+        looked_up=frozenset(_served(served, (*_LOOKED_UP, *(_CAUSES if causes else ())))),
+        statusless=_without_status(served, resources),
     )
 
 
@@ -139,7 +164,8 @@ def _served(
 def _without_status(
     served: Iterable[ServedKind], resources: Sequence[Kind]
 ) -> frozenset[GroupKind]:
-    wanted = set(resources)
+    # Of built-in kinds everybody knows which ones have nothing to report.
+    wanted = {kind for kind in resources if (kind.group, kind.kind) not in kinds.BY_KIND}
     return frozenset(
         (entry.kind.group, entry.kind.kind)
         for entry in served

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from konstat.base import clock
 from konstat.cli.status.document import as_json, document
-from konstat.cli.status.outline import ASCII, UNICODE
+from konstat.cli.status.outline import ASCII, UNICODE, Symbols
 from konstat.cli.status.render import Layout, render
 from konstat.cli.status.tree import Gathered, TreeNode, build
 
@@ -79,7 +79,7 @@ class TextScreen:
             return [Text(self._empty)]
         layout = Layout(
             width=self._console.width if self._console.is_terminal else None,
-            symbols=UNICODE if _is_rich(self._console) else ASCII,
+            symbols=symbols_for(self._console),
             namespaces=self._namespaces,
         )
         return render(trees, gathered, now=now, layout=layout)
@@ -116,7 +116,8 @@ def open_screen(
         yield LiveScreen(text, live)
 
 
-def _is_rich(console: Console) -> bool:
-    """Whether signs beyond ASCII are welcome."""
+def symbols_for(console: Console) -> Symbols:
+    """The signs that are welcome there: beyond ASCII only on a terminal that can show them."""
     plain = "NO_COLOR" in os.environ or not console.is_terminal
-    return not plain and console.encoding.lower().startswith("utf")
+    rich = not plain and console.encoding.lower().startswith("utf")
+    return UNICODE if rich else ASCII

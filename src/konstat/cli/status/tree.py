@@ -13,9 +13,9 @@ from typing import Any, Final
 import msgspec
 
 from konstat.base import limits
-from konstat.errors import KindForbidden, KindUnsynced
+from konstat.errors import KindForbidden
 from konstat.objects.kind import Kind
-from konstat.readiness import Evidence, Readiness, Reason, State, Turn, compute, reading
+from konstat.readiness import Evidence, Manifests, Readiness, Reason, State, Turn, compute, reading
 from konstat.status import TURN_TEXTS
 
 GroupKind = tuple[str, str]
@@ -98,6 +98,8 @@ class _World:
         self._objects = gathered.objects
         self._unread = {(k.group, k.kind): f"{k.resource}: {p}" for k, p in gathered.unread.items()}
         self._rank = {kind: rank for rank, kind in enumerate(gathered.objects)}
+        everything = (content for contents in gathered.objects.values() for content in contents)
+        self._related = Manifests(everything, complete=gathered.objects)
         self._owned: dict[str, list[tuple[GroupKind, Content]]] = {}
         for kind, contents in gathered.objects.items():
             for content in contents:
@@ -112,20 +114,18 @@ class _World:
 
     def owned_by(self, uid: str, group: str, kind: str) -> Sequence[Content]:
         self._require(group, kind)
-        return [content for found, content in self._owned.get(uid, ()) if found == (group, kind)]
+        return self._related.owned_by(uid, group, kind)
 
     def find(self, group: str, kind: str, namespace: str, name: str) -> Content | None:
         self._require(group, kind)
-        for content in self._objects[group, kind]:
-            if _place(content) == (namespace, name):
-                return content
-        return None
+        return self._related.find(group, kind, namespace, name)
+
+    def events_of(self, uid: str) -> Sequence[Content]:
+        return self._related.events_of(uid)
 
     def _require(self, group: str, kind: str) -> None:
         if (group, kind) in self._unread:
             raise KindForbidden(self._unread[group, kind])
-        if (group, kind) not in self._objects:
-            raise KindUnsynced(f"{kind} objects were not looked at")
 
 
 def owner_uids(content: Content) -> list[str]:
