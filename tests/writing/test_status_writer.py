@@ -214,6 +214,34 @@ async def test_a_lagging_instance_never_takes_a_newer_outcome_back(
     assert conditions(await bench.read())["Ready"]["status"] == "True"
 
 
+async def test_a_lagging_instance_does_not_take_back_that_a_newer_generation_is_worked_on(
+    client: Client, namespace: str
+) -> None:
+    bench, lagging = Bench(client, namespace), Bench(client, namespace)
+    await bench.writer.write(await bench.create(), wanted())
+    old = await bench.grow(2)
+    await bench.writer.write(old, wanted(generation=2))
+    newer = await bench.grow(3)
+    await bench.writer.write(newer, started(3))
+    result = await lagging.writer.write(old, wanted(generation=2, good=False))
+    assert result.written is Written.SUPERSEDED
+    after = conditions(await bench.read())
+    assert (after["Ready"]["reason"], after["Ready"]["observedGeneration"]) == ("NewGeneration", 3)
+
+
+async def test_a_lagging_instance_does_not_reset_what_is_settled(
+    client: Client, namespace: str
+) -> None:
+    bench, lagging = Bench(client, namespace), Bench(client, namespace)
+    await bench.writer.write(await bench.create(), wanted())
+    newer = await bench.grow(2)
+    await bench.writer.write(newer, wanted(generation=2))
+    result = await lagging.writer.write(newer, started(2))
+    assert result.written is Written.SUPERSEDED
+    after = conditions(await bench.read())
+    assert (after["Ready"]["status"], after["Ready"]["observedGeneration"]) == ("True", 2)
+
+
 async def test_promise_1_the_reset_keeps_the_old_observed_generation(
     client: Client, namespace: str
 ) -> None:

@@ -9,6 +9,7 @@ same way, so it is never sent blindly twice (F25).
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -45,7 +46,7 @@ class Written(StrEnum):
     WRITTEN = "written"
     REDUCED = "reduced"  # the server refused the whole; the smaller honest status is stored
     GONE = "gone"  # the object is deleted or recreated under another uid
-    SUPERSEDED = "superseded"  # another instance has settled a newer generation
+    SUPERSEDED = "superseded"  # another instance knows of a newer generation, or knows more of ours
 
 
 class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,12 +125,10 @@ class StatusWriter:
         )
 
     def _plan(self, view: Snapshot, settlement: Settlement) -> Plan | None:
-        """None when the stored outcome belongs to a newer generation than ours."""
+        """None when what is stored is later knowledge than ours."""
         status = view.content.get("status")
         stored = status if isinstance(status, dict) else None
-        observed = (stored or {}).get("observedGeneration")
-        # A restored object may carry an observedGeneration beyond its own generation.
-        if isinstance(observed, int) and settlement.generation < observed <= view.generation:
+        if stored is not None and _is_superseded(stored, settlement, view.generation):
             return None
         fields = {k: v for k, v in settlement.fields.items() if k not in self._pruned}
         settlement = msgspec.structs.replace(settlement, fields=fields)
@@ -172,6 +171,26 @@ class StatusWriter:
             answer.kind.resource,
             ", ".join(sorted(lost)),
         )
+
+
+def _is_superseded(stored: Mapping[str, Any], settlement: Settlement, generation: int) -> bool:
+    """Whether another instance knows more: of a newer generation, or of the one we only begin.
+
+    The conditions count too, as an attempt that takes its time writes them first (promise 1).
+    """
+    observed = stored.get("observedGeneration")
+    if settlement.observed_generation is None and observed == settlement.generation:
+        return True
+    ours = {*(condition.type for condition in settlement.conditions), *settlement.absent}
+    listed = stored.get("conditions")
+    entries = [
+        entry
+        for entry in (listed if isinstance(listed, list) else ())
+        if isinstance(entry, Mapping) and entry.get("type") in ours
+    ]
+    known = [observed, *(entry.get("observedGeneration") for entry in entries)]
+    # A restored object may carry generations beyond its own.
+    return any(isinstance(one, int) and settlement.generation < one <= generation for one in known)
 
 
 def _is_duplicate(error: APIError) -> bool:
