@@ -2,7 +2,8 @@
 
 The objects are as a server hands them out (managedFields included), taken from the embedded API:
 a Deployment with its ReplicaSet and three pods, ready and with an image that cannot be pulled, and
-a custom resource of some 6 KB with five conditions. Decoding is msgspec's, into plain dicts.
+a custom resource of 7 KB (the object of the other benches) with five conditions. Decoding is
+msgspec's, into plain dicts.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ NAME = "readiness"
 TITLE = "One verdict beside decoding its objects"
 
 _PODS: Final = 3
+_CONTAINERS: Final = 11  # in the template of the custom resource: they make it 7 KB
 _REPEATS: Final = 2000  # of each measurement in one round
 _WIDGET: Final = Kind(group="bench.konstat.dev", version="v1", kind="Widget", plural="widgets")
 _TYPES: Final = ("Ready", "Reconciling", "WorkloadReady", "NetworkReady", "StorageReady")
@@ -95,18 +97,11 @@ def _seconds(work: Callable[[], object]) -> float:
 async def _deployment(client: Client, name: str, *, image: str) -> list[bytes]:
     """The JSON of a Deployment, its ReplicaSet and pods, once they have come to rest."""
     labels = {"app": name}
-    container = {
-        "name": "app",
-        "image": image,
-        "ports": [{"containerPort": 8080}],
-        "env": [{"name": f"SETTING_{n}", "value": "value"} for n in range(6)],
-        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
-        "readinessProbe": {"httpGet": {"path": "/ready", "port": 8080}},
-    }
+    containers = [_container("app", image=image)]
     spec = {
         "replicas": _PODS,
         "selector": {"matchLabels": labels},
-        "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
     }
     metadata = {"name": name, "namespace": "default"}
     await client.create(Deployment, {"metadata": metadata, "spec": spec})
@@ -128,6 +123,17 @@ async def _deployment(client: Client, name: str, *, image: str) -> list[bytes]:
     return [msgspec.json.encode(content) for content in found]
 
 
+def _container(name: str, *, image: str) -> Content:
+    return {
+        "name": name,
+        "image": image,
+        "ports": [{"containerPort": 8080}],
+        "env": [{"name": f"SETTING_{n}", "value": "value"} for n in range(6)],
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
+        "readinessProbe": {"httpGet": {"path": "/ready", "port": 8080}},
+    }
+
+
 async def _widget(client: Client) -> bytes:
     """The JSON of a custom resource that an operator has settled."""
     await client.create(CustomResourceDefinition, _definition())
@@ -137,13 +143,8 @@ async def _widget(client: Client) -> bytes:
         programs=(),
         deadline=clock.monotonic() + limits.RIG_START_SECONDS,
     )
-    spec = {
-        "image": "nginx:1",
-        "replicas": 3,
-        "settings": {
-            f"key-{n}": f"a value of some length, number {n}: {'x' * 60}" for n in range(30)
-        },
-    }
+    containers = [_container(f"container-{n}", image="nginx:1") for n in range(_CONTAINERS)]
+    spec = {"replicas": 3, "template": {"spec": {"containers": containers}}}
     content = {"metadata": {"name": "w", "labels": {"app": "w", "team": "bench"}}, "spec": spec}
     made = await client.create(_WIDGET, content)
     generation = made["metadata"]["generation"]
