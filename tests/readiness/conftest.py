@@ -46,6 +46,9 @@ class World:
     def find(self, group: str, kind: str, namespace: str, name: str) -> Mapping[str, Any] | None:
         return next((o for o in self._of(kind) if o["metadata"]["name"] == name), None)
 
+    def events_of(self, uid: str) -> list[Mapping[str, Any]]:
+        return [o for o in self._of("Event") if o["involvedObject"]["uid"] == uid]
+
 
 class Builders:
     """Fixtures as plain dicts, complete enough for each rule to see what a server would send."""
@@ -172,6 +175,40 @@ class Builders:
             running = {"running": {"startedAt": self.ago(2)}}
             return {**common, "state": running, "lastState": ended}
         return {**common, "state": ended, "lastState": ended}
+
+    def node(self, ready: str = "True", *, name: str = "n1", version: str = "v1.36.0") -> Any:
+        return {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "uid": name},
+            "status": {
+                "conditions": [self.condition("Ready", ready)],
+                "nodeInfo": {"kubeletVersion": version},
+            },
+        }
+
+    def event(
+        self,
+        uid: str,
+        reason: str,
+        message: str,
+        *,
+        ago: float = 10,
+        since: float = 10,
+        **more: Any,
+    ) -> Any:
+        """A core Event about ``uid``, first told ``since`` and last told ``ago`` seconds ago."""
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"e-{uid}-{reason}-{ago}-{len(message)}"},
+            "involvedObject": {"uid": uid, **more},
+            "reason": reason,
+            "message": message,
+            "type": "Warning",
+            "firstTimestamp": self.ago(since),
+            "lastTimestamp": self.ago(ago),
+        }
 
     def quota_failure(self, word: str = "abcde", used: int = 2) -> Any:
         text = QUOTA.format(word, used)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from konstat.readiness.images import fault
+from konstat.readiness.images import fault, repeats_fault
 
 
 @pytest.mark.parametrize(
@@ -21,23 +21,33 @@ from konstat.readiness.images import fault
     ],
 )
 def test_known_errors_are_told_in_our_words(text: str, words: str) -> None:
-    assert words in fault("ErrImagePull", text, repeated=True)
-    back_off = f'Back-off pulling image "web:1": ErrImagePull: {text}'
-    assert fault("ImagePullBackOff", back_off, repeated=True) == fault(
-        "ErrImagePull", text, repeated=True
-    )
+    told = fault("ErrImagePull", text)
+    assert words in told
+    for other in (
+        f'Back-off pulling image "web:1": ErrImagePull: {text}',
+        f'Failed to pull image "web:1": {text}',
+    ):
+        assert fault("ImagePullBackOff", other) == told
 
 
 def test_other_errors_are_told_in_the_runtimes_words() -> None:
     text = "rpc error: code = Unknown desc = the moon is full"
-    assert fault("ErrImagePull", text, repeated=True) == "the moon is full"
+    assert fault("ErrImagePull", text) == "the moon is full"
 
 
-def test_nothing_is_told_that_the_other_phase_would_not_repeat() -> None:
-    assert fault("ErrImagePull", "not found", repeated=False) == ""
-    assert fault("ImagePullBackOff", 'Back-off pulling image "web:1"', repeated=True) == ""
+def test_a_back_off_without_a_fault_tells_none() -> None:
+    assert fault("ImagePullBackOff", 'Back-off pulling image "web:1"') == ""
+    assert fault("ErrImagePull", "") == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "repeats"),
+    [("v1.30.14", False), ("v1.9.1", False), ("v1.31.0", True), ("v2.0.0", True), ("", True)],
+)
+def test_kubelets_repeat_the_fault_since_1_31(version: str, repeats: bool) -> None:
+    assert repeats_fault(version) is repeats
 
 
 def test_reasons_without_a_second_phase_are_told_always() -> None:
-    assert "imagePullPolicy" in fault("ErrImageNeverPull", "", repeated=False)
-    assert "not valid" in fault("InvalidImageName", "", repeated=False)
+    assert "imagePullPolicy" in fault("ErrImageNeverPull", "")
+    assert "not valid" in fault("InvalidImageName", "")

@@ -66,7 +66,7 @@ def test_S2_deployment_deadline_exceeded_is_failed(build: Any) -> None:
     pod = build.pod("web-1", "rs2", build.running(ready=False))
     verdict = build.judge(deployment, build.replica_set(), pod)
     assert seen(verdict) == (State.FAILED, Reason.PROGRESS_DEADLINE_EXCEEDED)
-    assert verdict.message.startswith("container web runs, but its probe has not succeeded")
+    assert verdict.message.startswith("container web runs, but is not reported ready")
 
 
 def test_S2_deployment_scaled_to_zero_is_ready_and_says_so(build: Any) -> None:
@@ -138,7 +138,7 @@ def test_pods_that_leave_or_were_replaced_do_not_matter(build: Any) -> None:
     verdict = build.judge(build.rolling(), build.replica_set(), leaving, evicted, fresh)
     assert seen(verdict) == (State.PROGRESSING, Reason.PODS_STARTING)
     verdict = build.judge(build.rolling(), build.replica_set(), leaving, evicted)
-    assert seen(verdict) == (State.FAILED, Reason.POD_FAILED)
+    assert seen(verdict) == (State.FAILED, Reason.POD_EVICTED)
     assert "Evicted" in verdict.message
 
 
@@ -215,14 +215,14 @@ def test_S2b_quota_denial_is_seen_on_the_deployment_itself(build: Any) -> None:
     assert compute(deployment).reason is Reason.QUOTA_EXCEEDED
 
 
-def test_S2b_admission_denial_is_the_owners_turn(build: Any) -> None:
+def test_S2b_pod_security_denial_is_the_users_turn(build: Any) -> None:
     text = (
         'pods "web-5d4f-abcde" is forbidden: violates PodSecurity "restricted:latest":'
         " runAsNonRoot != true"
     )
     failure = build.condition("ReplicaFailure", "True", "FailedCreate", text)
     verdict = build.judge(build.rolling(), build.replica_set(conditions=[failure]))
-    assert (verdict.reason, verdict.turn) == (Reason.PODS_FORBIDDEN, Turn.OWNER)
+    assert (verdict.reason, verdict.turn) == (Reason.POD_SECURITY_VIOLATED, Turn.USER)
     assert "PodSecurity" in verdict.message
     assert "abcde" not in verdict.message
 

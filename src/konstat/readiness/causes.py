@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -27,14 +27,27 @@ _ORDER = {
     for place, reason in enumerate(
         (
             Reason.QUOTA_EXCEEDED,
+            Reason.POD_SECURITY_VIOLATED,
+            Reason.SERVICE_ACCOUNT_MISSING,
+            Reason.WEBHOOK_FAILED,
             Reason.PODS_FORBIDDEN,
+            Reason.NODE_NOT_READY,
+            Reason.CLAIM_NOT_FOUND,
+            Reason.CLAIM_LOST,
+            Reason.STORAGE_CLASS_NOT_FOUND,
+            Reason.VOLUME_NOT_PROVIDED,
             Reason.UNSCHEDULABLE,
             Reason.SCHEDULING_GATED,
+            Reason.VOLUME_NOT_ATTACHED,
+            Reason.VOLUME_NOT_MOUNTED,
+            Reason.SANDBOX_FAILED,
             Reason.IMAGE_PULL_FAILED,
             Reason.CONTAINER_CONFIG_INVALID,
             Reason.CONTAINER_START_FAILED,
             Reason.CRASH_LOOPING,
+            Reason.POD_EVICTED,
             Reason.POD_FAILED,
+            Reason.DELETION_STUCK,
             Reason.READINESS_GATE_NOT_MET,
             Reason.PODS_NOT_READY,
             Reason.PODS_STARTING,
@@ -158,23 +171,44 @@ def _restarted(restarts: int) -> str:
     return ""
 
 
+# What a controller puts before the server's words; the claim is one of a StatefulSet's own.
+_CREATING = re.compile(
+    r"^(?:Error creating: "
+    r"|create (?:Claim \S+ )?(?:for )?Pod \S+ in StatefulSet \S+ failed error: )"
+)
 _POD_NAME = re.compile(r'\bpods? "[^"]*"', re.IGNORECASE)
 _FORBIDDEN = re.compile(r"^pods is forbidden: ")
 _QUOTA = re.compile(
     r"exceeded quota: (?P<quota>[^,]+), requested: (?P<requested>.+?), used: .+?,"
     r" limited: (?P<limited>.+)$"
 )
+# Looked for in this order in the server's refusal; where none is found the refusal is a policy's.
+_REFUSALS: Final = (
+    ("exceeded quota", Reason.QUOTA_EXCEEDED),
+    ("violates PodSecurity", Reason.POD_SECURITY_VIOLATED),
+    ("error looking up service account", Reason.SERVICE_ACCOUNT_MISSING),
+    ("failed calling webhook", Reason.WEBHOOK_FAILED),
+    ("failed to call webhook", Reason.WEBHOOK_FAILED),
+)
 
 
 def creation_cause(failure: Condition | None) -> Cause | None:
-    """Why no pods can be made, from a ReplicaFailure condition; None unless that is True.
-
-    The name in the server's text is of a pod that never was, another one at each try, and what is
-    used of a quota moves with other workloads: both are left out.
-    """
+    """Why no pods can be made, from a ReplicaFailure condition; None unless that is True."""
     if failure is None or failure.status != "True":
         return None
-    denial = _FORBIDDEN.sub("", _POD_NAME.sub("pods", " ".join(failure.message.split())))
+    return refusal_cause(failure.message or failure.reason, seen=(evidence_of(failure),))
+
+
+def refusal_cause(
+    message: str, *, seen: tuple[Evidence, ...], until: datetime | None = None
+) -> Cause:
+    """Why the server refuses a workload's pods, from its words.
+
+    The name in them is of a pod that never was, another one at each try, and what is used of a
+    quota moves with other workloads: both are left out.
+    """
+    plain = _CREATING.sub("", " ".join(message.split()))
+    denial = _FORBIDDEN.sub("", _POD_NAME.sub("pods", plain))
     quota = _QUOTA.search(denial)
     if quota:
         text = (
@@ -182,13 +216,11 @@ def creation_cause(failure: Condition | None) -> Cause | None:
             f" {quota['requested']}, the quota is {quota['limited']}"
         )
     else:
-        text = wording.with_detail(
-            "the server refuses the pods", wording.steady(denial or failure.reason)
-        )
-    exceeded = "exceeded quota" in denial
+        text = wording.with_detail("the server refuses the pods", wording.steady(denial))
     return Cause(
         state=State.FAILED,
-        reason=Reason.QUOTA_EXCEEDED if exceeded else Reason.PODS_FORBIDDEN,
+        reason=next((r for word, r in _REFUSALS if word in denial), Reason.PODS_FORBIDDEN),
         text=wording.capped(text, characters=2 * limits.READINESS_DETAIL_CHARACTERS),
-        evidence=(evidence_of(failure),),
+        evidence=seen,
+        until=until,
     )

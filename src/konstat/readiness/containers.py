@@ -7,13 +7,15 @@ container that runs again is held to be crashing until it has proved itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from konstat.base import limits
 from konstat.readiness import images, reading, wording
 from konstat.readiness.causes import Cause
+from konstat.readiness.events import Told
 from konstat.readiness.verdict import Evidence, Reason, State
 
 _START_REASONS = frozenset(
@@ -28,26 +30,37 @@ _START_REASONS = frozenset(
 # How the runtime's refusal to start looks once the kubelet counts it as a termination.
 _START_TERMINATIONS = frozenset({"ContainerCannotRun", "StartError"})
 
+# What SIGKILL and SIGTERM leave, with which a kubelet ends a container whose probe fails.
+_KILLED: Final = (137, 143)
+
 MAIN: Final = "container"
 INIT: Final = "init container"
 SIDECAR: Final = "sidecar"
 
 
+SETTING_UP: Final = "containers are being set up"
+"""The text of a cause that says no more than that a pod is young."""
+
+
 class Container(NamedTuple):
     """One container's status with what its pod says about it.
 
-    ``role`` is container, init container or sidecar. ``restarts`` says whether the kubelet starts
-    it again after a failure; ``runs_to_end`` whether exit code 0 is what it is for;
-    ``fault_repeated`` see `konstat.readiness.images`.
+    ``role`` is container, init container or sidecar; ``asked`` its part of the spec.
+    ``restarts`` says whether the kubelet starts it again after a failure; ``runs_to_end`` whether
+    exit code 0 is what it is for; ``fault_repeated`` and ``pull_told`` see
+    `konstat.readiness.images`. ``probes_told`` are fresh events about its probes.
     """
 
     role: str
     image: str
+    asked: Mapping[str, Any]
     path: str
     status: Mapping[str, Any]
     restarts: bool
     runs_to_end: bool
     fault_repeated: bool
+    pull_told: str
+    probes_told: Sequence[Told]
     now: datetime | None
 
     @property
@@ -108,7 +121,8 @@ def _waiting(container: Container) -> Cause | None:
 
 
 def _image(container: Container, reason: str, message: str, seen: tuple[Evidence, ...]) -> Cause:
-    fault = images.fault(reason, message, repeated=container.fault_repeated)
+    words = message if container.fault_repeated else container.pull_told
+    fault = images.fault(reason, words)
     named = f"image {wording.steady(container.image)} " if container.image else "the image "
     text = wording.with_detail(f"{named}of {container.label} cannot be pulled", fault)
     return _failed(Reason.IMAGE_PULL_FAILED, text, seen)
@@ -116,7 +130,7 @@ def _image(container: Container, reason: str, message: str, seen: tuple[Evidence
 
 def _starting(container: Container, reason: str, seen: tuple[Evidence, ...]) -> Cause:
     plain = reason in ("", "ContainerCreating", "PodInitializing")
-    text = "containers are being set up" if plain else f"{container.label} waits: {reason}"
+    text = SETTING_UP if plain else f"{container.label} waits: {reason}"
     return Cause(
         state=State.PROGRESSING,
         reason=Reason.PODS_STARTING,
@@ -149,16 +163,45 @@ def _running(container: Container) -> Cause | None:
         )
         if held.holds:
             return _crash(container, container.last_terminated, until=held.until)
-    if container.role == INIT:
-        text = f"{container.label} is at work"
-    else:
-        text = f"{container.label} runs, but its probe has not succeeded"
+    text, told = _not_ready(container)
     return Cause(
         state=State.PROGRESSING,
         reason=Reason.PODS_NOT_READY,
         text=text,
-        evidence=(Evidence(f"{container.path}.ready", False),),
+        evidence=(Evidence(f"{container.path}.ready", False), *told),
     )
+
+
+_PROBE: Final = re.compile(
+    r"^(?P<which>Readiness|Liveness|Startup) probe (?:failed|errored)[^:]*:? ?(?P<how>.*)$",
+    re.DOTALL,
+)
+
+
+def _not_ready(container: Container) -> tuple[str, tuple[Evidence, ...]]:
+    """Which probe a running container waits for, and what that last said where it is known."""
+    if container.role == INIT:
+        return f"{container.label} is at work", ()
+    starting = container.status.get("started") is False and "startupProbe" in container.asked
+    which = "startup" if starting else "readiness"
+    failed = _probe_failure(container, which)
+    if failed is not None:
+        how, told = failed
+        text = f"{container.label} runs, but its {which} probe fails"
+        return wording.with_detail(text, how), (told.evidence,)
+    if f"{which}Probe" in container.asked:
+        return f"{container.label} runs, but its {which} probe has not succeeded", ()
+    return f"{container.label} runs, but is not reported ready", ()
+
+
+def _probe_failure(container: Container, which: str) -> tuple[str, Told] | None:
+    """The words of a failing probe, the same at each look while the same events are fresh."""
+    found = [
+        (wording.steady(match["how"]), told)
+        for told in container.probes_told
+        if (match := _PROBE.match(told.message)) and match["which"].lower() == which
+    ]
+    return min(found, key=lambda pair: pair[0], default=None)
 
 
 def _running_ready(container: Container) -> Cause | None:
@@ -192,9 +235,8 @@ def _hold_until(since: datetime | None, *, seconds: float, now: datetime | None)
     """Whether ``seconds`` have not passed yet; unknown times hold."""
     if since is None or now is None:
         return _Held(True, None)
-    try:
-        until = since + timedelta(seconds=seconds)
-    except OverflowError:
+    until = reading.later(since, seconds=seconds)
+    if until is None:
         return _Held(True, None)
     return _Held(now < until, until)
 
@@ -214,6 +256,9 @@ def _crash(
         text = f"{container.label} keeps ending with exit code 0, but it must go on running"
     else:
         text = wording.with_detail(f"{container.label} keeps crashing", ended(ending))
+    killed = _probe_failure(container, "liveness") if exit_code in _KILLED else None
+    if killed is not None:
+        text = wording.with_detail(f"{text} after its liveness probe failed", killed[0])
     return Cause(
         state=State.FAILED,
         reason=Reason.CRASH_LOOPING,

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from konstat.base import limits
-from konstat.readiness import reading, wording
+from konstat.readiness import placement, reading, wording
 from konstat.readiness.reading import Condition
 from konstat.readiness.subject import Subject, evidence_of
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State
@@ -44,12 +44,16 @@ def terminating(subject: Subject) -> Readiness | None:
     overdue = is_overdue(since, now=subject.now)
     reason = Reason.DELETION_STUCK if overdue.is_overdue else Reason.DELETING
     seen = [subject.evidence("metadata", "deletionTimestamp")]
-    finalizers = _finalizers(subject.metadata)
+    finalizers = finalizers_of(subject.metadata)
     seen += [Evidence("metadata.finalizers", name) for name in sorted(finalizers)]
     remains = _remains(subject)
     seen += [evidence_of(entry) for entry in remains]
     told = [f"waits for finalizers: {wording.listed(finalizers)}"] if finalizers else []
     told += [text for entry in remains if (text := wording.steady(entry.message))]
+    trouble = _node_trouble(subject) if overdue.is_overdue else None
+    if trouble is not None:
+        told.append(trouble[0])
+        seen.append(trouble[1])
     if not told and overdue.is_overdue:
         told.append("no finalizer holds it: its node or its controller must let it go")
     return subject.verdict(
@@ -59,6 +63,11 @@ def terminating(subject: Subject) -> Readiness | None:
         evidence=seen,
         recheck_at=overdue.until,
     )
+
+
+def _node_trouble(subject: Subject) -> tuple[str, Evidence] | None:
+    is_pod = (subject.group, subject.kind) == ("", "Pod")
+    return placement.node_trouble(subject.content, subject) if is_pod else None
 
 
 def is_overdue(since: Any, *, now: datetime | None) -> Overdue:
@@ -76,7 +85,8 @@ def _dated(since: Any, overdue: Overdue) -> str:
     return f" since {reading.text(since)}" if overdue.is_overdue else ""
 
 
-def _finalizers(metadata: Any) -> list[str]:
+def finalizers_of(metadata: Any) -> list[str]:
+    """The finalizers that stand in an object's metadata."""
     value = reading.at(metadata, "finalizers")
     if not isinstance(value, list | tuple):
         return []

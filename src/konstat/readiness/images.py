@@ -1,9 +1,8 @@
 """What is wrong with an image, from the kubelet's words, the same in both phases of a back-off.
 
 A kubelet that fails to pull alternates between ErrImagePull, whose message is the runtime's error,
-and ImagePullBackOff, whose message repeats that error only since Kubernetes 1.31. Those kubelets
-that set ``status.observedGeneration`` of a pod (default since 1.34) certainly repeat it; only then
-a message carries the detail, because otherwise it would come and go with each try.
+and ImagePullBackOff, whose message repeats that error since Kubernetes 1.31. Of a node known to be
+older only Events say it in both phases, so its containers' messages are left alone.
 """
 
 from __future__ import annotations
@@ -28,6 +27,8 @@ REASONS: Final = frozenset(
 """Reasons of a waiting container whose image cannot be had."""
 
 _BACK_OFF = re.compile(r'^Back-off pulling image "[^"]*"(?:: )?')
+_PULL_EVENT = re.compile(r'^Failed to pull image "[^"]*": ')
+_VERSION = re.compile(r"^v(\d{1,4})\.(\d{1,4})(?!\d)", re.ASCII)
 _REASON_PREFIX = re.compile(r"^(?:" + "|".join(sorted(REASONS)) + r"): ")
 
 # Looked for in this order: registries say "denied" of what may be missing, and containerd says
@@ -57,20 +58,21 @@ _SAYINGS: Final = (
 )
 
 
-def fault(reason: str, message: str, *, repeated: bool) -> str:
-    """What to say after "image x cannot be pulled", or nothing when that would not be stable.
-
-    ``repeated`` says that the kubelet repeats the cause in ImagePullBackOff.
-    """
+def fault(reason: str, message: str) -> str:
+    """What to say after "image x cannot be pulled", or nothing when ``message`` does not tell."""
     if reason == "ErrImageNeverPull":
         return "it is not on the node and imagePullPolicy is Never"
     if reason == "InvalidImageName":
         return "its name is not valid"
-    if not repeated:
-        return ""
-    cause = _REASON_PREFIX.sub("", _BACK_OFF.sub("", message))
+    cause = _REASON_PREFIX.sub("", _BACK_OFF.sub("", _PULL_EVENT.sub("", message)))
     lowered = cause.lower()
     for needles, saying in _SAYINGS:
         if any(needle in lowered for needle in needles):
             return saying
     return wording.steady(cause.rpartition("desc = ")[2])
+
+
+def repeats_fault(kubelet_version: str) -> bool:
+    """Whether a kubelet of this version repeats the fault in ImagePullBackOff; unknown ones do."""
+    match = _VERSION.match(kubelet_version)
+    return match is None or (int(match[1]), int(match[2])) >= (1, 31)

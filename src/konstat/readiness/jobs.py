@@ -57,7 +57,7 @@ def _running(subject: Subject) -> Readiness:
     """
     found = subject.owned("", "Pod")
     live = [p for p in found.objects if reading.at(p, "status", "phase") != "Failed"]
-    finding = pod_findings(live, now=subject.now)
+    finding = pod_findings(live, around=subject)
     if finding is not None and finding.reason.turn.urgency:
         retried = finding.reason is Reason.CRASH_LOOPING
         return subject.verdict(

@@ -1,18 +1,27 @@
 """Why one pod is not ready, and the rule for a Pod on its own.
 
-The order of looking is that of the pod's life: scheduled, containers created and started, ready,
-gates. `workloads` calls `pod_findings` with the pods of the newest revision.
+The order of looking is that of the pod's life: scheduled and its node (`placement`), containers
+created and started (`containers`), set up and gates (`starting`). `workloads` calls `pod_findings`
+with the pods of the newest revision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
-from konstat.readiness import reading, wording
+from konstat.readiness import deletion, images, placement, reading, starting, wording
 from konstat.readiness.causes import Cause, Finding, combine
-from konstat.readiness.containers import INIT, MAIN, SIDECAR, Container, container_cause, ended
+from konstat.readiness.containers import (
+    INIT,
+    MAIN,
+    SETTING_UP,
+    SIDECAR,
+    Container,
+    container_cause,
+    ended,
+)
+from konstat.readiness.events import Told
 from konstat.readiness.reading import Condition
 from konstat.readiness.subject import Subject, evidence_of
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State
@@ -30,7 +39,7 @@ def pod(subject: Subject) -> Readiness:
         return subject.verdict(
             State.UNKNOWN, Reason.STATUS_NOT_REPORTED, "nobody has written the pod's status"
         )
-    finding = combine([("", cause) for cause in _causes(subject.content, subject.now)], pods=1)
+    finding = combine([("", cause) for cause in _causes(subject.content, subject)], pods=1)
     if finding is None:
         return subject.verdict(State.READY, Reason.AVAILABLE, "the pod is ready", evidence=seen)
     return subject.verdict(
@@ -43,17 +52,30 @@ def pod(subject: Subject) -> Readiness:
 
 
 def pod_findings(
-    pods: Iterable[Mapping[str, Any]], *, now: datetime | None, extra: Iterable[Cause] = ()
+    pods: Iterable[Mapping[str, Any]],
+    *,
+    around: Subject,
+    extra: Iterable[Cause] = (),
+    leaving_matter: bool = False,
 ) -> Finding | None:
     """What keeps a workload's pods from being ready; None when each of them is ready.
 
-    Pods that are being deleted are on their way out and do not count. Nor do ended ones as long as
-    others live: their controller has replaced them. ``extra`` are causes outside any pod.
+    Pods that are being deleted are on their way out and do not count, except where
+    ``leaving_matter`` because no other takes their place before they are gone. Nor do ended ones as
+    long as others live: their controller has replaced them. ``extra`` are causes outside any pod;
+    ``around`` is the workload, through which related objects are found.
     """
-    staying = [p for p in pods if reading.at(p, "metadata", "deletionTimestamp") is None]
+    staying: list[Mapping[str, Any]] = []
+    leaving: list[Mapping[str, Any]] = []
+    for entry in pods:
+        deleted = reading.at(entry, "metadata", "deletionTimestamp") is not None
+        (leaving if deleted else staying).append(entry)
     living = [p for p in staying if reading.at(p, "status", "phase") not in ("Failed", "Succeeded")]
     judged = living or staying
-    causes = [(_name(p), cause) for p in judged for cause in _causes(p, now)]
+    causes = [(_name(p), cause) for p in judged for cause in _causes(p, around)]
+    if leaving_matter:
+        causes += [(_name(p), cause) for p in leaving for cause in _stuck(p, around)]
+        judged = [*judged, *leaving]
     return combine([*causes, *(("", cause) for cause in extra)], pods=len(judged))
 
 
@@ -61,33 +83,71 @@ def _name(content: Mapping[str, Any]) -> str:
     return reading.text(reading.at(content, "metadata", "name")) or "without a name"
 
 
-def _causes(content: Mapping[str, Any], now: datetime | None) -> list[Cause]:
+def _stuck(content: Mapping[str, Any], around: Subject) -> list[Cause]:
+    """A pod that should long be gone, alone in a list."""
+    since = reading.at(content, "metadata", "deletionTimestamp")
+    overdue = deletion.is_overdue(since, now=around.now)
+    if not overdue.is_overdue:
+        return []
+    held = wording.listed(deletion.finalizers_of(reading.mapping(content.get("metadata"))))
+    trouble = placement.node_trouble(content, around)
+    why = wording.sentence(f"finalizers {held}" if held else "", trouble[0] if trouble else "")
+    text = wording.with_detail(f"should be gone since {reading.text(since)}", why)
+    seen = (Evidence("metadata.deletionTimestamp", reading.text(since)),)
+    return [Cause(state=State.PROGRESSING, reason=Reason.DELETION_STUCK, text=text, evidence=seen)]
+
+
+def _causes(content: Mapping[str, Any], around: Subject) -> list[Cause]:
     """The pod's worst cause, alone in a list, or nothing when the pod is ready or done."""
     status = reading.mapping(content.get("status"))
     phase = reading.text(status.get("phase"))
     if phase == "Succeeded":
         return []
     found = reading.conditions(status.get("conditions"))
-    containers = _containers(content, now)
     if phase == "Failed":
-        return [_ended(status, containers)]
-    scheduling = _scheduling_cause(content, reading.condition(found, "PodScheduled", bad="False"))
-    causes = [cause for cause in (scheduling, *map(container_cause, containers)) if cause]
+        return [_ended(status, found, _containers(content, around))]
     ready = reading.condition(found, "Ready", bad="False")
+    causes: list[Cause | None]
     if ready is not None and ready.status == "True":
-        # Ready as a whole outranks stale container statuses, but not a crash loop between two
-        # crashes.
-        causes = [cause for cause in causes if cause.reason is Reason.CRASH_LOOPING]
-    elif not causes:
-        causes = [_gate_cause(content, found) or _setting_up(found)]
-    return [min(causes, key=lambda cause: cause.rank)] if causes else []
+        # Ready as a whole outranks stale container statuses, but neither a crash loop between two
+        # crashes nor a gate that its own kubelet has not looked at yet (k8s #86485).
+        containers = map(container_cause, _containers(content, around))
+        crashes = (c for c in containers if c and c.reason is Reason.CRASH_LOOPING)
+        causes = [*crashes, starting.gate_cause(content, found)]
+    else:
+        causes = _unready_causes(content, found, around)
+    return [min(kept, key=_rank)] if (kept := [cause for cause in causes if cause]) else []
 
 
-def _containers(content: Mapping[str, Any], now: datetime | None) -> list[Container]:
+def _rank(cause: Cause) -> tuple[int, int, str]:
+    return cause.rank
+
+
+def _unready_causes(
+    content: Mapping[str, Any], found: list[Condition], around: Subject
+) -> list[Cause | None]:
+    scheduled = reading.condition(found, "PodScheduled", bad="False")
+    containers = _containers(content, around, probes=starting.probes_told(content, around))
+    causes = [
+        placement.scheduling_cause(content, scheduled, around),
+        placement.node_cause(content, around),
+        *map(container_cause, containers),
+    ]
+    known = [cause for cause in causes if cause]
+    if not known:
+        return [starting.gate_cause(content, found) or starting.setting_up(content, found, around)]
+    if all(cause.text == SETTING_UP for cause in known):
+        return [starting.setting_up(content, found, around)]
+    return causes
+
+
+def _containers(
+    content: Mapping[str, Any], around: Subject, *, probes: Sequence[Told] = ()
+) -> list[Container]:
     spec = reading.mapping(content.get("spec"))
     status = reading.mapping(content.get("status"))
     policy = reading.text(spec.get("restartPolicy")) or "Always"
-    repeated = reading.integer(status.get("observedGeneration")) > 0
+    repeated = _repeats_faults(content, around)
     containers: list[Container] = []
     for declared_in, reported_in in (
         ("initContainers", "initContainerStatuses"),
@@ -107,8 +167,11 @@ def _containers(content: Mapping[str, Any], now: datetime | None) -> list[Contai
                     status=report,
                     restarts=role == SIDECAR or policy != "Never",
                     runs_to_end=role == INIT or (role == MAIN and policy != "Always"),
+                    asked=asked,
                     fault_repeated=repeated,
-                    now=now,
+                    pull_told="" if repeated else starting.pull_told(content, around),
+                    probes_told=[t for t in probes if t.field.endswith(f"{{{name}}}")],
+                    now=around.now,
                 )
             )
     return containers
@@ -120,78 +183,51 @@ def _role(asked: Mapping[str, Any], declared_in: str) -> str:
     return SIDECAR if asked.get("restartPolicy") == "Always" else INIT
 
 
-def _scheduling_cause(content: Mapping[str, Any], scheduled: Condition | None) -> Cause | None:
-    if scheduled is None or scheduled.status != "False":
-        return None
-    if scheduled.reason == "SchedulingGated":
-        gates = reading.mappings(reading.at(content, "spec", "schedulingGates"))
-        names = wording.listed(reading.text(gate.get("name")) for gate in gates)
-        return Cause(
-            state=State.PROGRESSING,
-            reason=Reason.SCHEDULING_GATED,
-            text=wording.steady(f"scheduling gates must be removed first: {names}"),
-            evidence=(evidence_of(scheduled),),
-        )
-    # What the scheduler thinks of preemption follows, says nothing new and is long.
-    why = scheduled.message.partition(" preemption:")[0]
-    return Cause(
-        state=State.PROGRESSING,
-        reason=Reason.UNSCHEDULABLE,
-        text=wording.with_detail("no node takes the pod", wording.steady(why)),
-        evidence=(evidence_of(scheduled),),
+def _repeats_faults(content: Mapping[str, Any], around: Subject) -> bool:
+    """Whether the pod's kubelet says in both phases of a back-off why it cannot pull."""
+    # The field is newer than the repetition.
+    if reading.integer(reading.at(content, "status", "observedGeneration")) > 0:
+        return True
+    waiting = (
+        reading.text(reading.at(report, "state", "waiting", "reason"))
+        for part in ("initContainerStatuses", "containerStatuses")
+        for report in reading.mappings(reading.at(content, "status", part))
     )
+    if not any(reason in images.REASONS for reason in waiting):
+        return True
+    info = reading.at(placement.node_of(content, around), "status", "nodeInfo", "kubeletVersion")
+    return images.repeats_fault(reading.text(info))
 
 
-def _ended(status: Mapping[str, Any], containers: list[Container]) -> Cause:
+_EVICTIONS: Final = frozenset(
+    {"Evicted", "NodeLost", "NodeShutdown", "Preempted", "Preempting", "Terminated"}
+)
+
+
+def _ended(status: Mapping[str, Any], found: list[Condition], containers: list[Container]) -> Cause:
     """A pod in phase Failed: evicted or lost as a whole, or by its containers."""
+    reason = reading.text(status.get("reason"))
+    target = reading.condition(found, "DisruptionTarget", bad="True")
+    disrupted = target is not None and target.status == "True"
     why = wording.with_detail(
-        wording.steady(reading.text(status.get("reason"))),
-        wording.steady(reading.text(status.get("message"))),
+        wording.steady(reason), wording.steady(reading.text(status.get("message")))
     )
+    seen = [Evidence("status.phase", "Failed"), Evidence("status.reason", reason or None)]
+    if target is not None and disrupted:
+        said = wording.with_detail(wording.steady(target.reason), wording.steady(target.message))
+        # What the pod says of itself comes first; a preemption is told by the condition alone.
+        why = why or said
+        seen.append(evidence_of(target))
+    evicted = disrupted or reason in _EVICTIONS
     bad = [
         f"{c.label} ended: {ended(c.terminated)}"
         for c in containers
         if reading.integer(c.terminated.get("exitCode")) != 0
     ]
+    what = "the pod was evicted or preempted" if evicted else "the pod has failed"
     return Cause(
         state=State.FAILED,
-        reason=Reason.POD_FAILED,
-        text=wording.with_detail("the pod has failed", why or min(bad, default="")),
-        evidence=(Evidence("status.phase", "Failed"),),
-    )
-
-
-def _gate_cause(content: Mapping[str, Any], found: list[Condition]) -> Cause | None:
-    """Readiness gates that are not True, once all containers are ready."""
-    containers_ready = reading.condition(found, "ContainersReady", bad="False")
-    if containers_ready is None or containers_ready.status != "True":
-        return None
-    missing: set[str] = set()
-    for gate in reading.mappings(reading.at(content, "spec", "readinessGates")):
-        name = reading.text(gate.get("conditionType"))
-        met = reading.condition(found, name, bad="False")
-        if met is None or met.status != "True":
-            missing.add(name)
-    if not missing:
-        return None
-    return Cause(
-        state=State.PROGRESSING,
-        reason=Reason.READINESS_GATE_NOT_MET,
-        text=wording.steady(
-            f"another controller must set readiness gate {wording.listed(missing)}"
-        ),
-        evidence=(evidence_of(containers_ready),),
-    )
-
-
-def _setting_up(found: list[Condition]) -> Cause:
-    sandbox = reading.condition(found, "PodReadyToStartContainers", bad="False")
-    waits = sandbox is not None and sandbox.status == "False"
-    return Cause(
-        state=State.PROGRESSING,
-        reason=Reason.PODS_STARTING,
-        text="the pod waits for its network and volumes"
-        if waits
-        else "containers are being set up",
-        evidence=(evidence_of(sandbox),) if sandbox is not None else (),
+        reason=Reason.POD_EVICTED if evicted else Reason.POD_FAILED,
+        text=wording.with_detail(what, why or min(bad, default="")),
+        evidence=tuple(seen),
     )

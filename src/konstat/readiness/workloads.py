@@ -294,7 +294,7 @@ def _scaled_to_zero(subject: Subject) -> Readiness:
 
 def _pods_of(subject: Subject, found: tuple[Found, list[Cause]]) -> Pods:
     pods, extra = found
-    return Pods(pod_findings(pods.objects, now=subject.now, extra=extra), pods.problem)
+    return Pods(pod_findings(pods.objects, around=subject, extra=extra), pods.problem)
 
 
 def _settle(
