@@ -236,7 +236,8 @@ async def test_nonsense_that_is_returned_is_named(stage: Stage, answer: Any) -> 
                 "Reconciling": ("True", "BadReturn", 1),
             }
         )
-        text = f"reconcile returned {type(answer).__name__}: return None or RequeueAfter"
+        shown = "the class RequeueAfter" if answer is RequeueAfter else type(answer).__name__
+        text = f"reconcile returned {shown}: return None or RequeueAfter"
         assert text in message(seen, "Ready")
 
 

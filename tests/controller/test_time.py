@@ -116,7 +116,11 @@ async def test_a_loop_that_is_blocked_is_reported(
     async with stage.running(crates(block)) as manager:
         await stage.create()
         await stage.says(ready())
-        await spin(lambda: "a reconcile or map function blocks" in caplog.text)
+        await spin(lambda: "the event loop turns again after" in caplog.text)
+        # Who, and where.
+        assert f"the attempt Crate {stage.namespace}/c blocks it at {__file__}:" in caplog.text
+        assert "in block: use await" in caplog.text
+        assert "while clock.monotonic() < until" in caplog.text
         samples = manager.metrics.text().decode()
         (line,) = (
             s for s in samples.splitlines() if s.startswith("konstat_loop_blocked_seconds_t")

@@ -7,8 +7,9 @@ Whatever the function does — return, raise, hang, cancel itself, call SystemEx
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -70,6 +71,15 @@ async def run_attempt(
     return msgspec.structs.replace(_failed(None, "AttemptTimeout", text), lingering=task)
 
 
+def not_awaited(calls: Sequence[str]) -> Ended:
+    """The ending of an attempt that called its context without await: nothing was done."""
+    shown = ", ".join(calls[: limits.MESSAGE_NAMES])
+    rest = len(calls) - limits.MESSAGE_NAMES
+    more = f" and {rest} more" if rest > 0 else ""
+    text = f"{shown}{more} was called without await, so nothing was done: write await before it"
+    return _failed(None, "NotAwaited", text)
+
+
 def still_running(task: asyncio.Task[Any]) -> Ended:
     """The ending instead of a second attempt beside one that runs on."""
     text = "an earlier attempt ignores its cancellation and still runs: nothing new is attempted"
@@ -79,9 +89,11 @@ def still_running(task: asyncio.Task[Any]) -> Ended:
 async def _answer(function: AttemptFunction, resource: Resource[Any, Any], context: Any) -> Any:
     try:
         return await function(resource, context)
-    except (KeyboardInterrupt, GeneratorExit):  # the process, or the loop, is to end
+    except KeyboardInterrupt:  # the process is to end
         raise
     except BaseException as error:  # noqa: BLE001 - becomes the outcome, and is logged
+        # A GeneratorExit of the author's would otherwise end all other attempts; when it is the
+        # loop that closes this coroutine, an answer is as good as the exception.
         return _Raised(error)
 
 
@@ -99,9 +111,17 @@ def _ending_of(answer: Any, name: str) -> Ended:
         case _Raised(error=error):
             return Ended(outcome=Outcome.of(error), error=error)
         case _:
-            text = f"{name} returned {type(answer).__name__}"
-            text += ": return None or RequeueAfter(seconds=…)"
-            return _failed(None, "BadReturn", text)
+            return _failed(None, "BadReturn", _nonsense(answer, name))
+
+
+def _nonsense(answer: Any, name: str) -> str:
+    """What is wrong with a returned value, and what to return instead."""
+    if inspect.iscoroutine(answer):
+        answer.close()  # or Python warns of it a second time, from nowhere
+        called = f"{answer.__qualname__}(…)"
+        return f"{name} returned {called} without awaiting it: write await before it"
+    shown = f"the class {answer.__name__}" if isinstance(answer, type) else type(answer).__name__
+    return f"{name} returned {shown}: return None or RequeueAfter(seconds=…)"
 
 
 def refused_spec(error: SpecInvalid) -> Ended:

@@ -21,7 +21,8 @@ from konstat.objects.model import Status
 from konstat.objects.resource import Resource
 from konstat.readiness import Judge, Readiness, State, Turn
 from konstat.status import Component, Finding
-from konstat.status.condition import usable_message, usable_reason
+from konstat.status.condition import require_words, usable_message, usable_reason
+from konstat.status.outcome import usable_turn
 from konstat.writing.apply import OnConflict, OnImmutable
 
 R_co = TypeVar("R_co", bound=Resource[Any, Any], covariant=True)
@@ -74,11 +75,12 @@ class Context(ABC, Generic[R_co]):
 
     def problem(self, reason: str, message: str, *, turn: Turn = Turn.USER) -> None:
         """Report that something is wrong without ending the attempt."""
+        require_words("context.problem", reason, message)
         readiness = Readiness(
             state=State.FAILED,
             reason=usable_reason(reason),
             message=usable_message(message),
-            turn=turn,
+            turn=usable_turn(turn),
             evidence=(),
             generation=0,
         )

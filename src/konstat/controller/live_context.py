@@ -6,10 +6,11 @@ applied leaves its readiness as evidence, and a failure leaves the blame.
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import cache, wraps
+from typing import Any, Literal, TypeVar, cast
 
 from konstat.base import clock, limits
 from konstat.client import Client
@@ -29,12 +30,26 @@ from konstat.status.condition import usable_message, usable_reason
 from konstat.status.outcome import is_refusal, reason_of, text_of, turn_of
 from konstat.writing import Applied, Applier, Owner, delete_child
 from konstat.writing.apply import OnConflict, OnImmutable
+from konstat.writing.manifest import hash_of, hash_on, prepare
 
+F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R", bound=Resource[Any, Any])
 C = TypeVar("C", bound=Resource[Any, Any])
 
 # Records an event about the resource: reason, message, type.
 Record = Callable[[str, str, EventType], None]
+
+
+def _awaitable(method: F) -> F:
+    """Notes each call of an async method, so that one without await is told of, not lost."""
+
+    @wraps(method)
+    def call(self: LiveContext[Any], *args: Any, **options: Any) -> Any:
+        begun = method(self, *args, **options)
+        self.note_call(begun)
+        return begun
+
+    return cast("F", call)
 
 
 class LiveContext(Context[R]):
@@ -62,11 +77,28 @@ class LiveContext(Context[R]):
         self._metrics = metrics
         # What this attempt wants to be there, whether or not it could be applied.
         self._wanted: set[tuple[str, str, str, str]] = set()
+        # Of those, what was applied, as it was then.
+        self._applied: dict[tuple[str, str, str, str], Snapshot] = {}
+        self._calls: list[Coroutine[Any, Any, Any]] = []
         self._open = True
 
-    def close(self) -> None:
-        """The attempt has ended: what still runs of it changes nothing any more."""
+    def close(self) -> list[str]:
+        """The attempt has ended: what still runs of it changes nothing any more.
+
+        Returns the calls that were never awaited, such as ``context.apply(…)``.
+        """
         self._open = False
+        forgotten = _unbegun(self._calls)
+        for call in forgotten:
+            call.close()
+        self._calls.clear()
+        return [f"context.{call.__name__}(…)" for call in forgotten]
+
+    def note_call(self, call: Coroutine[Any, Any, Any]) -> None:
+        """Remember a call until it is awaited."""
+        if len(self._calls) >= limits.CALLS_NOTED:
+            self._calls = _unbegun(self._calls)
+        self._calls.append(call)
 
     def _require_open(self, *, alive: bool = False) -> None:
         """Raise AttemptOver after the end; with ``alive`` also when a deletion came between (F46).
@@ -85,6 +117,7 @@ class LiveContext(Context[R]):
     def client(self) -> Client:
         return self._client
 
+    @_awaitable
     async def apply(
         self,
         manifest: Any,
@@ -97,8 +130,14 @@ class LiveContext(Context[R]):
         cls = type(manifest) if isinstance(manifest, Resource) else self._class_of(manifest)
         kind = cls.kind
         content = manifest.content if isinstance(manifest, Resource) else manifest
-        name = str((content.get("metadata") or {}).get("name") or "")
-        label = f"{kind.kind} {name}"
+        metadata = content.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, Mapping) else ""
+        label = f"{kind.kind} {name or ''}"
+        if not isinstance(component, Component | None):
+            raise TypeError(
+                f"context.apply({label}, component={component!r}): give a component of"
+                " context.status"
+            )
         try:
             self._require_open(alive=True)
             applied = await self._apply(
@@ -120,17 +159,22 @@ class LiveContext(Context[R]):
         on_immutable: OnImmutable,
     ) -> Applied:
         kind = cls.kind
-        metadata = content.get("metadata") or {}
+        metadata = content.get("metadata")
+        if not isinstance(metadata, Mapping):
+            metadata = {}  # `prepare` says what is wrong
         namespace = str(metadata.get("namespace") or self.resource.namespace)
         space = namespace if kind.namespaced else ""
-        self._wanted.add((kind.group, kind.kind, space, str(metadata.get("name") or "")))
+        key = (kind.group, kind.kind, space, str(metadata.get("name") or ""))
+        self._wanted.add(key)
         store = self._views.store(kind, space)
         owner = Owner(
             kind=self.resource.kind,
             reference=self.resource.owner_reference(),
             namespace=self.resource.namespace,
         )
-        return await self._applier.apply(
+        if key in self._applied:
+            _refuse_second_wish(self._applied[key], prepare(content, kind=kind, owner=owner))
+        applied = await self._applier.apply(
             content,
             kind=kind,
             owner=owner,
@@ -139,6 +183,9 @@ class LiveContext(Context[R]):
             on_conflict=on_conflict,
             on_immutable=on_immutable,
         )
+        if not applied.snapshot.deleting:
+            self._applied[key] = applied.snapshot
+        return applied
 
     def _class_of(self, manifest: Any) -> type[Resource[Any, Any]]:
         if not isinstance(manifest, Mapping):
@@ -173,16 +220,23 @@ class LiveContext(Context[R]):
                 generation=applied.snapshot.generation,
             )
         if judge is not None:
-            return judge(applied.snapshot.content)
+            return _readiness(judge(applied.snapshot.content), applied.snapshot)
         return compute(applied.snapshot.content, related=self._views, now=clock.now())
 
+    @_awaitable
     async def delete(
         self, kind: type[Resource[Any, Any]], name: str, *, namespace: str = ""
     ) -> bool:
+        _require_class(kind, "context.delete")
         space = (namespace or self.resource.namespace) if kind.kind.namespaced else ""
         found = self._views.store(kind.kind, space).get(space, name)
         if found is None:
             return False
+        if found.uid == self.resource.uid:
+            raise ManifestError(
+                f"context.delete deletes children, and {found.ref} is the resource itself: use"
+                " context.client.delete"
+            )
         if found.controller_uid != self.resource.uid:
             raise NamesakeError(
                 f"{found.ref} is not controlled by {self.resource.ref}: it is not ours to delete"
@@ -196,9 +250,13 @@ class LiveContext(Context[R]):
             store = self._views.store(found.kind, found.namespace)
             await delete_child(self._client, found, store, writer=self._views.writer)
 
+    @_awaitable
     async def prune(self, kinds: Iterable[type[Resource[Any, Any]]]) -> list[str]:
         pruned: list[str] = []
+        if isinstance(kinds, type):  # one class alone, which can be iterated over as well
+            raise ManifestError(f"context.prune takes a list of Resource classes, not {kinds!r}")
         for cls in kinds:
+            _require_class(cls, "context.prune")
             kind = cls.kind
             stores = self._views.stores(kind, self.resource.namespace or None)
             for child in (c for store in stores for c in store.by_owner(self.resource.uid)):
@@ -212,6 +270,7 @@ class LiveContext(Context[R]):
         return sorted(pruned)
 
     def get(self, kind: type[C], name: str, *, namespace: str = "") -> C | None:
+        _require_class(kind, "context.get")
         space = (namespace or self.resource.namespace) if kind.kind.namespaced else ""
         found = self._views.store(kind.kind, space).get(space, name)
         return None if found is None else kind.from_json(found.data)
@@ -223,6 +282,7 @@ class LiveContext(Context[R]):
         namespace: str | None = "",
         labels: Mapping[str, str] | None = None,
     ) -> list[C]:
+        _require_class(kind, "context.list")
         space = self.resource.namespace if namespace == "" else namespace
         if not kind.kind.namespaced:
             space = None
@@ -233,7 +293,41 @@ class LiveContext(Context[R]):
     def event(
         self, reason: str, message: str, *, type: Literal["Normal", "Warning"] = "Normal"
     ) -> None:
-        self._record(usable_reason(reason), usable_message(message), type)
+        # An event never fails; what is no text is recorded as it prints.
+        self._record(
+            usable_reason(str(reason)),
+            usable_message(str(message)),
+            "Warning" if type != "Normal" else "Normal",
+        )
+
+
+def _unbegun(calls: Iterable[Coroutine[Any, Any, Any]]) -> list[Coroutine[Any, Any, Any]]:
+    return [call for call in calls if inspect.getcoroutinestate(call) == inspect.CORO_CREATED]
+
+
+def _require_class(cls: Any, where: str) -> None:
+    if not (isinstance(cls, type) and issubclass(cls, Resource)):
+        raise ManifestError(f"{where} takes a Resource class such as ConfigMap, not {cls!r}")
+
+
+def _refuse_second_wish(earlier: Snapshot, wanted: Mapping[str, Any]) -> None:
+    """Two wishes for one object would be written in turns at each attempt, for ever."""
+    if hash_on(earlier) != hash_of(wanted):
+        raise ManifestError(
+            f"{earlier.ref} is applied twice in one attempt with other content: put it all"
+            " into one manifest, or give the second object another name"
+        )
+
+
+def _readiness(verdict: Any, child: Snapshot) -> Readiness:
+    if isinstance(verdict, Readiness):
+        return verdict
+    if inspect.iscoroutine(verdict):
+        verdict.close()
+    raise TypeError(
+        f"judge= of {child.ref} returned {verdict!r}: return a konstat.readiness.Readiness, from a"
+        " function that is not async"
+    )
 
 
 @cache

@@ -19,6 +19,7 @@ from konstat.client import Client
 from konstat.controller.attempt import (
     AttemptFunction,
     Ended,
+    not_awaited,
     refused_spec,
     run_attempt,
     still_running,
@@ -139,15 +140,26 @@ class Worker:
             # comes back on a back-off of its own, so that conflicts do not slow attempts down.
             self._metrics.status_errors.labels(kind).inc()
             self._retry_write(snapshot, error)
-        except Exception:
+        except Exception as error:
             # One resource that konstat makes a mistake about must not end the others (L3).
             log.exception("%s: konstat made a mistake: please report it", snapshot.ref)
             self._metrics.internal_errors.labels(kind).inc()
             self.queue.retry(uid)
+            await self._confess(snapshot, error)
         finally:
             self._metrics.attempt_seconds.labels(kind).observe(clock.monotonic() - begun)
             if self._views.by_uid(self.controller.kind, uid) is None:
                 self.memories.forget(uid)  # it went while it was attempted
+
+    async def _confess(self, snapshot: Snapshot, error: Exception) -> None:
+        """A mistake of ours is told in the status too, if anything can be written (H7)."""
+        text = f"konstat made a mistake ({type(error).__name__}): please report it, with the log"
+        settlement = refused(snapshot.generation, reason="InternalError", message=text)
+        newest = self._views.by_uid(self.controller.kind, snapshot.uid) or snapshot
+        try:
+            await self._writer.write(newest, settlement)
+        except Exception as second:  # noqa: BLE001 - the first one is told with its traceback
+            log.error("%s: nor could its status say so: %s", snapshot.ref, second)
 
     def _retry_write(self, snapshot: Snapshot, error: KonstatError) -> None:
         delay = self.memories[snapshot.uid].write_delay()
@@ -212,7 +224,9 @@ class Worker:
                     timeout_seconds=self.controller.attempt_timeout_seconds,
                 )
             finally:
-                context.close()
+                forgotten = context.close()
+            if forgotten and ended.outcome.ending is Ending.OBSERVED:
+                ended = not_awaited(forgotten)
             await reset.end()
         memory.lingering = ended.lingering
         if ended.lingering is not None:

@@ -14,7 +14,8 @@ import msgspec
 from konstat.errors import ModelError
 from konstat.objects.model import StatusField, StatusPart
 from konstat.readiness import Readiness, State, Turn, aggregate
-from konstat.status.condition import usable_message, usable_reason
+from konstat.status.condition import require_words, usable_message, usable_reason
+from konstat.status.outcome import usable_turn
 
 
 class Component(StatusPart):
@@ -65,7 +66,15 @@ class Component(StatusPart):
         return aggregate(list(self._evidence.items()))
 
     def observe(self, name: str, readiness: Readiness) -> None:
-        """Report what was observed of the child ``name``; a later report replaces an earlier."""
+        """Report what was observed of the child ``name``; a later report replaces an earlier.
+
+        Raises TypeError for what is no Readiness.
+        """
+        if not isinstance(readiness, Readiness):
+            raise TypeError(
+                f"status.{self.name}.observe({name!r}, …) takes a Readiness, as"
+                f" konstat.readiness.compute gives it, not {readiness!r}"
+            )
         self._evidence[name] = readiness
 
     def good(self, reason: str = "Good", message: str = "") -> None:
@@ -85,11 +94,12 @@ class Component(StatusPart):
         self._by_hand(State.UNKNOWN, reason, message, turn)
 
     def _by_hand(self, state: State, reason: str, message: str, turn: Turn) -> None:
+        require_words(f"status.{self.name}", reason, message)
         self._evidence[self.name] = Readiness(
             state=state,
             reason=usable_reason(reason),
             message=usable_message(message),
-            turn=turn,
+            turn=usable_turn(turn),
             evidence=(),
             generation=0,
         )

@@ -69,6 +69,13 @@ def usable_reason(text: str, *, otherwise: str = "Error") -> str:
     return joined[: limits.REASON_CHARACTERS] or otherwise
 
 
+def require_words(where: str, reason: Any, message: Any) -> None:
+    """Refuse, with TypeError, a reason or message that is no text: an author's mistake."""
+    for name, value in (("reason", reason), ("message", message)):
+        if not isinstance(value, str):
+            raise TypeError(f"{where}: the {name} is {value!r}: give a text")
+
+
 def usable_message(text: str) -> str:
     """``text`` without control characters, at most `limits.MESSAGE_CHARACTERS` long.
 

@@ -7,7 +7,9 @@ exception back off, and a return waits for a change. Every trigger wakes every o
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -22,7 +24,7 @@ from konstat.errors import (
     TransportError,
 )
 from konstat.readiness import Turn
-from konstat.status.condition import usable_message, usable_reason
+from konstat.status.condition import require_words, usable_message, usable_reason
 
 
 class RequeueAfter(msgspec.Struct, frozen=True):
@@ -31,20 +33,39 @@ class RequeueAfter(msgspec.Struct, frozen=True):
     seconds: float
 
     def __post_init__(self) -> None:
-        if not self.seconds > 0:
-            raise ValueError(f"RequeueAfter(seconds={self.seconds!r}): give a number above 0")
+        _require_seconds("RequeueAfter(seconds=…)", self.seconds)
+
+
+def _require_seconds(where: str, seconds: Any) -> None:
+    """Raise ValueError unless this is a finite number above 0."""
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 < seconds < math.inf:
+        raise ValueError(f"{where} is {seconds!r}: give a number above 0")
+
+
+def usable_turn(turn: Turn | str) -> Turn:
+    """``turn`` as a Turn; raises ValueError, naming the choices, for anything else."""
+    try:
+        return Turn(turn)
+    except ValueError:
+        choices = ", ".join(f"Turn.{known.name}" for known in Turn)
+        raise ValueError(f"turn is {turn!r}: give one of {choices}") from None
 
 
 class Signal(Exception):
-    """Base of the exceptions by which an author ends an attempt on purpose."""
+    """Base of the exceptions by which an author ends an attempt on purpose.
+
+    Raises TypeError or ValueError, instead of being raised itself, for what cannot be said.
+    """
 
     default_turn: Turn
 
     def __init__(self, reason: str, message: str, *, turn: Turn | None = None) -> None:
         super().__init__(reason, message)
+        require_words(type(self).__name__, reason, message)
         self.reason = reason
         self.message = message
-        self.turn = turn or self.default_turn
+        self.turn = self.default_turn if turn is None else usable_turn(turn)
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.message}"
@@ -74,6 +95,8 @@ class Waiting(Signal):
         turn: Turn | None = None,
     ) -> None:
         super().__init__(reason, message, turn=turn)
+        if timeout_seconds is not None:
+            _require_seconds("Waiting(timeout_seconds=…)", timeout_seconds)
         self.timeout_seconds = timeout_seconds
 
 

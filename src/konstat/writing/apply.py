@@ -30,6 +30,7 @@ from konstat.objects.snapshot import Snapshot
 from konstat.writing.delete import delete_child
 from konstat.writing.live import read_live
 from konstat.writing.manifest import Owner, hash_of, hash_on, prepare, refuse_namesake
+from konstat.writing.values import refuse_unwritable
 
 # As the server words an apply conflict: conflict with "kubectl" with subresource "scale" using …
 _MANAGER = re.compile(r'conflict with "([^"]+)"')
@@ -174,6 +175,7 @@ class Applier:
     async def _write(self, wish: _Wish, live: Snapshot | None) -> tuple[Snapshot, tuple[Note, ...]]:
         """Send one apply; where another manager holds a field, take it and say so."""
         body = wish.wanted
+        refuse_unwritable(body, f"{body['kind']} {body['metadata']['name']}")
         if live is not None:
             # A uid makes the apply refuse to recreate, or to land on a recreated namesake.
             body = {**body, "metadata": {**body["metadata"], "uid": live.uid}}

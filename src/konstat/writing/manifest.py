@@ -13,6 +13,7 @@ from konstat.objects.diff import applied_hash
 from konstat.objects.kind import Kind
 from konstat.objects.meta import OwnerReference
 from konstat.objects.snapshot import Snapshot
+from konstat.writing.values import refuse_unwritable
 
 # Kept on each child: the hash of the manifest that was applied last.
 APPLIED_ANNOTATION = "konstat.dev/applied"
@@ -33,7 +34,7 @@ def prepare(manifest: Mapping[str, Any], *, kind: Kind, owner: Owner) -> dict[st
 
     Raises ManifestError when it has no name, or lies where its owner cannot own it.
     """
-    metadata = dict(manifest.get("metadata") or {})
+    metadata = _metadata_of(manifest, kind)
     if not isinstance(metadata.get("name"), str) or not metadata["name"]:
         raise ManifestError(
             f"a {kind.kind} to apply has no metadata.name: give it one that follows from its owner"
@@ -41,9 +42,13 @@ def prepare(manifest: Mapping[str, Any], *, kind: Kind, owner: Owner) -> dict[st
     for server_side in _SERVER_SIDE:
         metadata.pop(server_side, None)
     _place(metadata, kind, owner)
-    others = [
-        o for o in metadata.get("ownerReferences") or () if o.get("uid") != owner.reference.uid
-    ]
+    listed = metadata.get("ownerReferences") or []
+    if not isinstance(listed, list | tuple) or not all(isinstance(o, Mapping) for o in listed):
+        raise ManifestError(
+            f"{kind.kind} {metadata['name']}: metadata.ownerReferences is {listed!r}: leave it out,"
+            " konstat adds the owner"
+        )
+    others = [o for o in listed if o.get("uid") != owner.reference.uid]
     metadata["ownerReferences"] = [*others, msgspec.to_builtins(owner.reference)]
     content = {k: v for k, v in manifest.items() if k not in ("metadata", "status")}
     wanted = {**content, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
@@ -51,8 +56,29 @@ def prepare(manifest: Mapping[str, Any], *, kind: Kind, owner: Owner) -> dict[st
     annotations.pop(APPLIED_ANNOTATION, None)
     if annotations:
         metadata["annotations"] = annotations
-    metadata["annotations"] = {**annotations, APPLIED_ANNOTATION: applied_hash(wanted)}
+    metadata["annotations"] = {**annotations, APPLIED_ANNOTATION: _hash(wanted)}
     return wanted
+
+
+def _metadata_of(manifest: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
+    metadata = manifest.get("metadata") or {}
+    parts = {"metadata": metadata}
+    if isinstance(metadata, Mapping):
+        parts |= {f"metadata.{n}": metadata.get(n) or {} for n in ("annotations", "labels")}
+    for path, part in parts.items():
+        if not isinstance(part, Mapping):
+            raise ManifestError(f"{path} of a {kind.kind} to apply is {part!r}: give a mapping")
+    return dict(metadata)
+
+
+def _hash(wanted: Mapping[str, Any]) -> str:
+    """The hash of what is sent; raises ManifestError when it cannot be written as JSON."""
+    try:
+        return applied_hash(wanted)
+    except (TypeError, ValueError, RecursionError, OverflowError) as error:
+        name = f"{wanted['kind']} {wanted['metadata']['name']}"
+        refuse_unwritable(wanted, name)
+        raise ManifestError(f"{name} cannot be written as JSON: {error}") from error
 
 
 def _place(metadata: dict[str, Any], kind: Kind, owner: Owner) -> None:
