@@ -300,6 +300,8 @@ def test_S2a_stateful_set_on_delete_with_nothing_ready_is_progressing(build: Any
 
 def test_S2_stateful_set_waits_for_min_ready_seconds(build: Any) -> None:
     young = stateful_set(availableReplicas=0)
+    assert build.judge(young).reason is Reason.PODS_NOT_READY
+    del young["status"]["availableReplicas"]  # not counted before Kubernetes 1.22
     assert build.judge(young).ready
     young["spec"]["minReadySeconds"] = 10
     assert build.judge(young).reason is Reason.PODS_NOT_READY

@@ -77,11 +77,12 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """What the causes of a workload's pods amount to."""
+    """What the causes of a workload's pods amount to; ``causes`` is the message without advice."""
 
     state: State
     reason: Reason
     message: str
+    causes: str
     evidence: tuple[Evidence, ...]
     recheck_at: datetime | None
 
@@ -131,6 +132,7 @@ def combine(causes: Iterable[tuple[str, Cause]], *, pods: int) -> Finding | None
         state=worst.state,
         reason=worst.reason,
         message=wording.sentence(*clauses, worst.reason.advice),
+        causes=wording.sentence(*clauses),
         evidence=tuple(evidence[: limits.READINESS_EVIDENCE]),
         recheck_at=min(deadlines, default=None),
     )

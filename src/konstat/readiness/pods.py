@@ -8,10 +8,11 @@ with the pods of the newest revision.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
-from konstat.readiness import deletion, images, placement, reading, starting, wording
-from konstat.readiness.causes import Cause, Finding, combine
+from konstat.readiness import deletion, events, images, placement, reading, starting, wording
+from konstat.readiness.causes import Cause, Finding, combine, refusal_cause
 from konstat.readiness.containers import (
     INIT,
     MAIN,
@@ -77,6 +78,23 @@ def pod_findings(
         causes += [(_name(p), cause) for p in leaving for cause in _stuck(p, around)]
         judged = [*judged, *leaving]
     return combine([*causes, *(("", cause) for cause in extra)], pods=len(judged))
+
+
+def told_refusals(subject: Subject, *, after: datetime | None) -> list[Cause]:
+    """Why the server refuses the pods of a workload, from fresh Events alone.
+
+    StatefulSets, DaemonSets and Jobs have no condition for it.
+    """
+    telling = events.fresh(
+        subject.events_of(subject.uid), {"FailedCreate"}, now=subject.now, after=after
+    )
+    if telling is None:
+        return []
+    causes = [
+        refusal_cause(told.message, seen=(told.evidence,), until=telling.until)
+        for told in telling.told
+    ]
+    return [min(causes, key=_rank)]
 
 
 def _name(content: Mapping[str, Any]) -> str:

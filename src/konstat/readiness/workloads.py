@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from konstat.base import limits
 from konstat.readiness import reading, wording
 from konstat.readiness.causes import Cause, Finding, creation_cause
-from konstat.readiness.pods import pod_findings
+from konstat.readiness.pods import pod_findings, told_refusals
 from konstat.readiness.subject import Found, Subject, told
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State
 
@@ -46,12 +46,7 @@ def deployment(subject: Subject) -> Readiness:
     Progressing and Available True, so the pods decide.
     """
     if subject.spec.get("paused") is True:
-        return subject.verdict(
-            State.SUSPENDED,
-            Reason.PAUSED,
-            "the rollout is paused (spec.paused)",
-            evidence=[subject.evidence("spec", "paused")],
-        )
+        return _paused(subject)
     wanted = reading.count(subject.spec.get("replicas"), 1)
     if wanted == 0:
         return _scaled_to_zero(subject)
@@ -65,6 +60,20 @@ def deployment(subject: Subject) -> Readiness:
     if late and verdict.state is not State.FAILED:
         return _deadline_exceeded(subject, verdict)
     return verdict
+
+
+def _paused(subject: Subject) -> Readiness:
+    """Suspended, and what is wrong with the pods that it has."""
+    finding = _pods_of(subject, _newest_pods(subject)).finding
+    failing = finding is not None and finding.state is State.FAILED
+    note = f"meanwhile {finding.message}" if finding is not None and failing else ""
+    return subject.verdict(
+        State.SUSPENDED,
+        Reason.PAUSED,
+        wording.sentence("the rollout is paused (spec.paused)", note),
+        evidence=[subject.evidence("spec", "paused")],
+        recheck_at=finding.recheck_at if finding is not None and failing else None,
+    )
 
 
 def _deployment_shortfall(subject: Subject, wanted: int) -> Shortfall | None:
@@ -159,14 +168,21 @@ def _revision(content: Mapping[str, Any]) -> int:
 
 
 def replica_set(subject: Subject) -> Readiness:
-    """All wanted replicas are available; ReplicaFailure, progress to kstatus, is Failed."""
+    """All wanted replicas are available; ReplicaFailure, progress to kstatus, is Failed.
+
+    A ReplicationController is judged alike.
+    """
     wanted = reading.count(subject.spec.get("replicas"), 1)
     if wanted == 0:
         return _scaled_to_zero(subject)
     cause = creation_cause(subject.condition("ReplicaFailure", bad="True"))
     found = subject.owned("", "Pod")
     pods = _pods_of(subject, (found, [cause] if cause else []))
-    return _settle(subject, _available_shortfall(subject, wanted), pods, evidence=_numbers(subject))
+    shortfall = _available_shortfall(subject, wanted)
+    labelled = subject.status.get("fullyLabeledReplicas")
+    if shortfall is None and labelled is not None and reading.count(labelled) < wanted:
+        shortfall = Shortfall(Reason.ROLLING_OUT, "not all pods carry the template's labels yet")
+    return _settle(subject, shortfall, pods, evidence=_numbers(subject))
 
 
 def stateful_set(subject: Subject) -> Readiness:
@@ -187,7 +203,9 @@ def stateful_set(subject: Subject) -> Readiness:
         updated = min(wanted, reading.count(subject.status.get("updatedReplicas")))
         if updated < wanted:
             note = f"{updated} of {wanted} pods are of the new revision, the others wait (OnDelete)"
-    pods = _pods_of(subject, (subject.owned("", "Pod"), []))
+    found = subject.owned("", "Pod")
+    made = reading.count(subject.status.get("replicas"))
+    pods = _own_pods(subject, found, short=shortfall is not None, uncreated=made < wanted)
     return _settle(subject, shortfall, pods, evidence=_numbers(subject), note=note)
 
 
@@ -214,7 +232,9 @@ def _available_shortfall(subject: Subject, wanted: int) -> Shortfall | None:
         return Shortfall(Reason.SCALING_DOWN, "more pods exist than are wanted")
     if ready < wanted:
         return Shortfall(Reason.PODS_NOT_READY, "not all pods are ready")
-    if available < wanted and reading.count(subject.spec.get("minReadySeconds")) > 0:
+    # Servers before 1.22 count available pods of a StatefulSet not at all.
+    counted = "availableReplicas" in subject.status or subject.kind != "StatefulSet"
+    if available < wanted and (counted or subject.spec.get("minReadySeconds")):
         return Shortfall(Reason.PODS_NOT_READY, "not all pods have been ready for long enough")
     return None
 
@@ -239,7 +259,7 @@ def daemon_set(subject: Subject) -> Readiness:
         return subject.verdict(
             State.READY, Reason.NO_MATCHING_NODES, "no node matches", evidence=evidence
         )
-    shortfall = None
+    shortfall: Shortfall | None = None
     note = ""
     if updated < desired and reading.at(subject.spec, "updateStrategy", "type") == "OnDelete":
         note = f"{updated} of {desired} pods are of the new revision, the others wait (OnDelete)"
@@ -247,7 +267,9 @@ def daemon_set(subject: Subject) -> Readiness:
         shortfall = Shortfall(Reason.ROLLING_OUT, "not all pods are of the new revision yet")
     if ready < desired or available < desired:
         shortfall = shortfall or Shortfall(Reason.PODS_NOT_READY, "not all pods are available")
-    pods = _pods_of(subject, (_of_newest_template(subject), []))
+    made = reading.count(subject.status.get("currentNumberScheduled"), desired)
+    found = _of_newest_template(subject)
+    pods = _own_pods(subject, found, short=shortfall is not None, uncreated=made < desired)
     return _settle(subject, shortfall, pods, evidence=evidence, note=note)
 
 
@@ -295,6 +317,24 @@ def _scaled_to_zero(subject: Subject) -> Readiness:
 def _pods_of(subject: Subject, found: tuple[Found, list[Cause]]) -> Pods:
     pods, extra = found
     return Pods(pod_findings(pods.objects, around=subject, extra=extra), pods.problem)
+
+
+def _own_pods(subject: Subject, found: Found, *, short: bool, uncreated: bool) -> Pods:
+    """The pods of a workload that makes each under a name or on a node of its own.
+
+    A pod that does not go keeps the next one from coming (``short``). Why pods are ``uncreated``
+    stands in no status, only in Events; one that is older than the newest pod is past.
+    """
+    extra: list[Cause] = []
+    if uncreated:
+        born = (
+            reading.moment(reading.at(pod, "metadata", "creationTimestamp"))
+            for pod in found.objects
+        )
+        after = max((moment for moment in born if moment is not None), default=None)
+        extra = told_refusals(subject, after=after)
+    finding = pod_findings(found.objects, around=subject, extra=extra, leaving_matter=short)
+    return Pods(finding, found.problem)
 
 
 def _settle(
