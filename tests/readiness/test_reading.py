@@ -30,8 +30,10 @@ def test_moments() -> None:
 
 
 def test_a_status_that_is_spelled_otherwise_is_unknown() -> None:
-    for status in ("", "true", "Degraded", None, True, 1):
+    for status in ("", "yes", "Degraded", None, 1, 0, []):
         assert reading.conditions([{"type": "A", "status": status}])[0].status == "Unknown"
+    for status in ("true", "TRUE", True):
+        assert reading.conditions([{"type": "A", "status": status}])[0].status == "True"
 
 
 def test_of_duplicates_the_one_closest_to_bad_counts() -> None:

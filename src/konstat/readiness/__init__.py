@@ -13,7 +13,12 @@ from konstat.readiness.aggregate import aggregate
 from konstat.readiness.builtin import RULES
 from konstat.readiness.compute import Judge, compute, exists
 from konstat.readiness.related import Manifests, Related, RelatedEvents
+from konstat.readiness.rulebook import DEFAULT, Rules
+from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State, Turn
+
+rule = DEFAULT.rule
+load_rules = DEFAULT.load
 
 __all__ = [
     "RULES",
@@ -24,9 +29,13 @@ __all__ = [
     "Reason",
     "Related",
     "RelatedEvents",
+    "Rules",
     "State",
+    "Subject",
     "Turn",
     "aggregate",
     "compute",
     "exists",
+    "load_rules",
+    "rule",
 ]

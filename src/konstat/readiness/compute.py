@@ -14,9 +14,10 @@ from typing import Any
 
 from konstat.objects.kind import Kind
 from konstat.objects.resource import Resource
-from konstat.readiness import cluster, deletion, generic, reading
+from konstat.readiness import cluster, deletion, generic, reading, rulebook
 from konstat.readiness.builtin import OBSERVING, RULES
 from konstat.readiness.related import Related
+from konstat.readiness.rulebook import Rules
 from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Readiness, Reason, State
 
@@ -29,6 +30,7 @@ def compute(
     related: Related | None = None,
     now: datetime | None = None,
     kind: Kind | None = None,
+    rules: Rules | None = None,
 ) -> Readiness:
     """Judge one object; None stands for an object that does not exist.
 
@@ -36,6 +38,7 @@ def compute(
     KindUnavailable, the object's own status decides and the message of a verdict that is not
     Ready says what was not read. ``now`` (aware) lets short-lived signs expire; without it they
     stand. ``kind`` is needed for mappings that do not name theirs, such as items of a list.
+    ``rules`` are those of custom kinds, by default the built-in ones and what was registered.
 
     Never raises for any JSON content. Equal content gives an equal verdict, whatever the order of
     pods and conditions. The verdict is never Ready for want of evidence.
@@ -52,11 +55,17 @@ def compute(
         obj = obj.content
     group, name = reading.group_and_kind(obj) if kind is None else (kind.group, kind.kind)
     subject = Subject(obj, group=group, kind=name, related=related, now=now)
-    return (
-        deletion.terminating(subject)
-        or _not_observed(subject)
-        or RULES.get((group, name), generic.by_conditions)(subject)
-    )
+    return deletion.terminating(subject) or _judged(subject, rules or rulebook.DEFAULT)
+
+
+def _judged(subject: Subject, rules: Rules) -> Readiness:
+    """By the user's rule of the kind, else the built-in one, else the general reading."""
+    known = rules.find(subject.group, subject.kind)
+    builtin = None if known.own else RULES.get((subject.group, subject.kind))
+    if builtin is not None:
+        return _not_observed(subject) or builtin(subject)
+    verdict = None if known.function is None else known.function(subject)
+    return generic.by_conditions(subject, known.data) if verdict is None else verdict
 
 
 def exists(obj: Mapping[str, Any]) -> Readiness:
@@ -74,10 +83,4 @@ def _not_observed(subject: Subject) -> Readiness | None:
     observed = reading.integer(value)
     if not subject.generation or observed == subject.generation:
         return None
-    seen = f"is about generation {observed}" if observed > 0 else "is about no generation yet"
-    return subject.verdict(
-        State.PROGRESSING,
-        Reason.GENERATION_NOT_OBSERVED,
-        f"the status {seen}, the spec is at generation {subject.generation}",
-        evidence=[subject.evidence("status", "observedGeneration")],
-    )
+    return generic.not_observed(subject, subject.evidence("status", "observedGeneration"), observed)

@@ -1,124 +1,221 @@
-"""The rule for kinds that have none: what the object's own conditions say of this generation.
+"""The general reading: what any object's own status says of it, without code for its kind.
 
-Polarity cannot be guessed from a name, so only well-known names decide: Ready, Available, Healthy
-and Succeeded where True is good, Synced (Crossplane) where only trouble counts, and Reconciling,
-Stalled (kstatus), Degraded, Failed where True is bad. All others are left alone. Where conditions
-contradict each other the worse one wins; where none decides, the answer is Unknown, never Ready.
+`fields` collects the signals of the status, `signals` and `words` say what each means, the kind's
+rule (`kindrule`), where there is one, corrects them. They are weighed here: the worst signal wins;
+Ready needs a signal that decides (a summary condition, a phase, a flag) and none against it; what
+is at rest by wish is Suspended; where nothing decides, the answer is Unknown, never Ready.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final
 
-from konstat.readiness import wording
-from konstat.readiness.reading import Condition
-from konstat.readiness.subject import Subject, evidence_of, told
-from konstat.readiness.verdict import Readiness, Reason, State
+from konstat.base import limits
+from konstat.readiness import predicates, reading, wishes, wording
+from konstat.readiness.fields import Walk
+from konstat.readiness.kindrule import KindRule
+from konstat.readiness.signals import Reader, Signal, of_outcome
+from konstat.readiness.subject import Subject
+from konstat.readiness.verdict import Evidence, Readiness, Reason, State
+from konstat.readiness.vocabulary import word_set
+from konstat.readiness.words import split
 
-_DECIDING: Final = ("Ready", "Available", "Healthy", "Succeeded")
-_SUPPORTING: Final = ("Synced",)  # Ready=True with Synced=False is legal and hid weeks of failure
-_BAD_NEWS: Final = {
-    "Stalled": (State.FAILED, Reason.STALLED),
-    "Failed": (State.FAILED, Reason.STALLED),
-    "Degraded": (State.FAILED, Reason.DEGRADED),
-    "Reconciling": (State.PROGRESSING, Reason.RECONCILING),
-}
-
-
-class Vote(NamedTuple):
-    """What one condition says about the whole."""
-
-    state: State
-    reason: Reason
-    text: str
-    condition: Condition
+# Kinds whose name ends so are done when their work is: a phase "Running" is not Ready for them.
+_BOUNDED: Final = word_set(
+    """
+    run job workflow task backup restore scan test execution build migration export import
+    clone operation operations request experiment trial attempt snapshot copy upgrade rollback
+    benchmark order challenge report check upload download dump replay reboot replacement
+    """
+)
 
 
-def by_conditions(subject: Subject) -> Readiness:
-    """The worst that a well-known condition says; Unknown when none decides."""
-    votes = [*_bad_news(subject), *_good_news(subject)]
-    # All bad conditions may be absent or False without anything being good.
-    decided = any(v.condition.type in _DECIDING for v in votes)
-    worst = max(votes, key=lambda vote: vote.state.severity, default=None)
-    if worst is None or (worst.state is State.READY and not decided):
+def by_conditions(subject: Subject, rule: KindRule | None = None) -> Readiness:
+    """The verdict on an object by its own status and, if given, the rule of its kind."""
+    if rule is not None and not rule.ignore and rule.status == "none" and not subject.status:
+        return _suspended(subject, rule) or _existing(subject)
+    bounded = _is_bounded(subject.kind) if rule is None or rule.work is None else rule.work
+    reader = Reader(subject.kind, bounded, subject.generation, rule)
+    walk = Walk(subject.content, reader)
+    walk.run(subject.content.get("status"))
+    if rule is not None:
+        _add_rule_signals(walk, subject, rule)
+    return (
+        _suspended(subject, rule, walk)
+        or _stale(subject, rule, walk)
+        or _weighed(subject, rule, walk, bounded=bounded)
+    )
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def _is_bounded(kind: str) -> bool:
+    words = split(kind)
+    return bool(words) and words[-1] in _BOUNDED
+
+
+def _existing(subject: Subject) -> Readiness:
+    return subject.verdict(State.READY, Reason.EXISTS, "exists")
+
+
+# --- before the signals ---------------------------------------------------------------------
+
+
+def _suspended(
+    subject: Subject, rule: KindRule | None, walk: Walk | None = None
+) -> Readiness | None:
+    """Suspended by wish; the message still tells what was wrong before."""
+    held = wishes.suspension(subject, rule)
+    if held is None:
+        return None
+    value = "true" if held.value is True else "false" if held.value is False else held.value
+    text = f"{held.path} is {value}" if value not in (None, "") else f"{held.path} is set"
+    worst = _worst(walk.signals) if walk is not None else None
+    before = ""
+    if worst is not None and worst.state is State.FAILED:
+        before = f"before that: {worst.text}"
+    reason = Reason.PAUSED if "paus" in held.path.lower() else Reason.SUSPENDED
+    return subject.verdict(State.SUSPENDED, reason, wording.sentence(text, before), evidence=[held])
+
+
+def _stale(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness | None:
+    """Progressing while the status is about another generation, older or newer (a restore)."""
+    if not subject.generation:
+        return None
+    for path, value in walk.generations:
+        if reading.integer(value) != subject.generation:
+            return not_observed(subject, Evidence(path, _scalar(value)), reading.integer(value))
+    if rule is not None and rule.observes and not walk.generations:
+        return not_observed(subject, Evidence("status.observedGeneration", None), 0)
+    return None
+
+
+def _scalar(value: object) -> str | int | float | bool | None:
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def not_observed(subject: Subject, evidence: Evidence, observed: int) -> Readiness:
+    """The verdict on an object whose status is about the generation ``observed``."""
+    seen = f"is about generation {observed}" if observed > 0 else "is about no generation yet"
+    return subject.verdict(
+        State.PROGRESSING,
+        Reason.GENERATION_NOT_OBSERVED,
+        f"the status {seen}, the spec is at generation {subject.generation}",
+        evidence=[evidence],
+    )
+
+
+# --- signals that only a rule gives ---------------------------------------------------------
+
+
+def _add_rule_signals(walk: Walk, subject: Subject, rule: KindRule) -> None:
+    for when in rule.when:
+        found = predicates.all_hold(when.if_, subject.content)
+        if found is None:
+            continue
+        told = found[-1]
+        signal = of_outcome(
+            when.state, text=when.say or _told(told), path=told.path, value=told.value
+        )
+        if signal is not None:
+            walk.add(signal._replace(turn=when.turn, rank=3))
+    if subject.status:
+        for name in rule.required:
+            if name not in walk.types:
+                walk.add(_awaited(f"condition {name} is not reported yet", "status.conditions"))
+    elif rule.status == "expected":
+        walk.add(_awaited("no controller has written a status yet", "status"))
+
+
+def _told(evidence: Evidence) -> str:
+    value = evidence.value
+    if value is None:
+        return f"{evidence.path} is not set"
+    shown = wording.steady(str(value).lower() if isinstance(value, bool) else str(value))
+    return f"{evidence.path} is {shown}"
+
+
+def _awaited(text: str, path: str) -> Signal:
+    return Signal(State.PROGRESSING, Reason.STATUS_AWAITED, text, path, None, rank=3)
+
+
+# --- weighing -------------------------------------------------------------------------------
+
+
+def _weighed(subject: Subject, rule: KindRule | None, walk: Walk, *, bounded: bool) -> Readiness:
+    signals = walk.signals
+    if bounded and any(s.reason is Reason.COMPLETED and s.decides for s in signals):
+        # Attempts that failed are part of work that ended well.
+        signals = [s for s in signals if not s.nested]
+    worst = _worst(signals)
+    if worst is not None and worst.state in (State.PROGRESSING, State.UNKNOWN):
+        worst = _at_rest(signals) or worst
+    if worst is None or (worst.state is State.READY and not any(s.decides for s in signals)):
+        if rule is not None and rule.status == "none":
+            return _existing(subject)
         return _nothing_decides(subject)
+    if walk.cut and worst.state is State.READY:
+        return subject.verdict(
+            State.UNKNOWN,
+            Reason.NO_RULE,
+            "the status is too large to be read in full, and what was read is not enough",
+        )
     if worst.state is State.READY:
-        return _ready(subject, votes)
+        return _ready(subject, walk, signals)
+    return _not_ready(subject, worst, signals)
+
+
+def _worst(signals: Sequence[Signal]) -> Signal | None:
+    return max(signals, key=_badness, default=None)
+
+
+def _badness(signal: Signal) -> tuple[int, int, str]:
+    return signal.state.severity, -signal.rank, signal.text
+
+
+def _at_rest(signals: Iterable[Signal]) -> Signal | None:
+    """What says that the object is paused: it explains why nothing goes on."""
+    held = [s for s in signals if s.state is State.SUSPENDED and not s.nested]
+    return max(held, key=_badness, default=None)
+
+
+def _not_ready(subject: Subject, worst: Signal, signals: Sequence[Signal]) -> Readiness:
     message = worst.text
     if worst.reason is Reason.STALLED and subject.is_true("Reconciling"):
         message = wording.sentence(message, "Reconciling is True too, which contradicts it")
+    same = sorted((s for s in signals if s.state is worst.state), key=_badness, reverse=True)
+    evidence = dict.fromkeys(s.evidence for s in (worst, *same))
     return subject.verdict(
         worst.state,
         worst.reason,
         wording.sentence(message, worst.reason.advice),
-        evidence=[evidence_of(worst.condition)],
+        evidence=evidence,
+        turn=worst.turn,
     )
 
 
-def _bad_news(subject: Subject) -> Iterator[Vote]:
-    for name, (state, reason) in _BAD_NEWS.items():
-        found = subject.condition(name, bad="True")
-        if found is None or found.status == "False":
-            continue
-        if _is_stale(subject, found):
-            yield _stale(subject, found)
-        elif found.status == "True":
-            yield Vote(state, reason, told(found), found)
-        else:
-            yield Vote(State.UNKNOWN, Reason.CONDITION_UNKNOWN, told(found), found)
-
-
-def _good_news(subject: Subject) -> Iterator[Vote]:
-    for name in (*_DECIDING, *_SUPPORTING):
-        found = subject.condition(name)
-        if found is None:
-            continue
-        if _is_stale(subject, found):
-            yield _stale(subject, found)
-        elif found.status == "True":
-            yield Vote(State.READY, Reason.CONDITIONS_MET, told(found), found)
-        elif found.status == "False":
-            yield _negative(name, found)
-        elif name == "Succeeded":
-            # Bounded work: Unknown is how it says that it runs.
-            yield Vote(State.PROGRESSING, Reason.RUNNING, told(found), found)
-        else:
-            yield Vote(State.UNKNOWN, Reason.CONDITION_UNKNOWN, told(found), found)
-
-
-def _negative(name: str, found: Condition) -> Vote:
-    """Ready=False says only "not ready"; Succeeded=False says that the work has ended badly."""
-    if name == "Succeeded":
-        return Vote(State.FAILED, Reason.STALLED, told(found), found)
-    return Vote(State.PROGRESSING, Reason.CONDITION_NOT_MET, told(found), found)
-
-
-def _is_stale(subject: Subject, found: Condition) -> bool:
-    """Unequal either way: after a restore the observed generation may be ahead."""
-    return bool(found.generation and subject.generation and found.generation != subject.generation)
-
-
-def _stale(subject: Subject, found: Condition) -> Vote:
-    text = (
-        f"condition {found.type} is about generation {found.generation},"
-        f" the spec is at generation {subject.generation}"
+def _ready(subject: Subject, walk: Walk, signals: Sequence[Signal]) -> Readiness:
+    good = sorted(
+        (s for s in signals if s.state is State.READY),
+        key=lambda s: (not s.decides, s.rank, s.text),
     )
-    return Vote(State.PROGRESSING, Reason.GENERATION_NOT_OBSERVED, text, found)
-
-
-def _ready(subject: Subject, votes: list[Vote]) -> Readiness:
-    names = sorted({vote.condition.type for vote in votes})
-    many = len(names) > 1
-    message = f"condition{'s' if many else ''} {' and '.join(names)} {'are' if many else 'is'} True"
-    dated = "observedGeneration" in subject.status or any(v.condition.generation for v in votes)
+    names = sorted({s.name for s in good if s.name and not s.nested})
+    if names:
+        many = len(names) > 1
+        shown = wording.listed(names) if len(names) > 2 else " and ".join(names)
+        message = f"condition{'s' if many else ''} {shown} {'are' if many else 'is'} True"
+    else:
+        message = good[0].text
+    dated = bool(walk.generations) or walk.dated
     if subject.generation > 1 and not dated:
         message += "; the status does not say for which generation"
+    completed = all(s.reason is Reason.COMPLETED for s in good if s.decides)
     return subject.verdict(
         State.READY,
-        Reason.COMPLETED if names == ["Succeeded"] else Reason.CONDITIONS_MET,
+        Reason.COMPLETED if completed else Reason.CONDITIONS_MET,
         message,
-        evidence=[evidence_of(vote.condition) for vote in votes],
+        evidence=[s.evidence for s in good],
     )
 
 

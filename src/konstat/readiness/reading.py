@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from konstat.base.clock import parse_timestamp
 
@@ -97,12 +97,12 @@ class Condition(NamedTuple):
 def conditions(value: Any) -> list[Condition]:
     """The readable entries of a conditions list.
 
-    A status that is not spelled True, False or Unknown reads as Unknown.
+    A status is read tolerantly (``true``, a boolean); what is none reads as Unknown.
     """
     return [
         Condition(
             text(entry.get("type")),
-            _three_valued(entry.get("status")),
+            three_valued(entry.get("status")),
             text(entry.get("reason")),
             text(entry.get("message")),
             integer(entry.get("observedGeneration")),
@@ -111,8 +111,21 @@ def conditions(value: Any) -> list[Condition]:
     ]
 
 
-def _three_valued(value: Any) -> str:
-    return value if isinstance(value, str) and value in ("True", "False") else "Unknown"
+_SPELLINGS: Final = {
+    "True": "True",
+    "true": "True",
+    "TRUE": "True",
+    True: "True",
+    "False": "False",
+    "false": "False",
+    "FALSE": "False",
+    False: "False",
+}
+
+
+def three_valued(value: Any) -> str:
+    """True, False or Unknown, also from a boolean and from other cases of the two words."""
+    return _SPELLINGS.get(value, "Unknown") if isinstance(value, str | bool) else "Unknown"
 
 
 def condition(found: Iterable[Condition], name: str, *, bad: str) -> Condition | None:

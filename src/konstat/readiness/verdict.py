@@ -170,6 +170,16 @@ class Reason(StrEnum):
         "no controller has answered for a parent, a target or a listener that the spec names",
     )
     SNAPSHOT_PENDING = ("SnapshotPending", Turn.NOBODY, "a snapshot is being taken")
+    COUNTS_NOT_MET = (
+        "CountsNotMet",
+        Turn.NOBODY,
+        "fewer parts are ready than are wanted, or a part says that it is not ready",
+    )
+    STATUS_AWAITED = (
+        "StatusAwaited",
+        Turn.NOBODY,
+        "the kind's controller always writes this part of the status, and has not done so yet",
+    )
     # --- terminating and missing ------------------------------------------------------------
     DELETION_STUCK = (
         "DeletionStuck",
@@ -204,6 +214,12 @@ class Reason(StrEnum):
         "the volume behind a claim is gone",
         "restore the volume or make a new claim",
     )
+    CONFIGURATION_REFUSED = (
+        "ConfigurationRefused",
+        Turn.USER,
+        "the object's controller refuses something in the spec, or misses what it refers to",
+        "correct the spec, or create what it refers to",
+    )
     CONTAINER_CONFIG_INVALID = (
         "ContainerConfigInvalid",
         Turn.USER,
@@ -234,6 +250,11 @@ class Reason(StrEnum):
         "the object's controller reports a lasting departure from what is wanted",
     )
     DENIED = ("Denied", Turn.USER, "a request was denied or could not be signed")
+    FAILURE_REPORTED = (
+        "FailureReported",
+        Turn.OWNER,
+        "the object's controller reports a failure",
+    )
     IMAGE_PULL_FAILED = (
         "ImagePullFailed",
         Turn.USER,

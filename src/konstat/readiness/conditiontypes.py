@@ -1,0 +1,164 @@
+"""What a condition type means: which value is good news, and whether it decides.
+
+First the exact types whose meaning is public, then the words of the type: ``WebhookReady``
+supports, ``StorageFailed`` is bad news, ``Migrating`` is work under way. A type that nobody knows
+has no role: it never makes anything ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, Literal
+
+from konstat.base import limits
+from konstat.readiness import vocabulary as v
+from konstat.readiness.vocabulary import word_set
+from konstat.readiness.words import split
+
+TypeRole = Literal[
+    "summary", "supporting", "progress", "bad", "suspended", "work", "terminating", "running",
+    "ignored", "foreign",
+]  # fmt: skip
+"""As `kindrule.Role`; besides, ``running`` (good except for bounded work) and ``foreign``."""
+
+
+def _types(role: TypeRole, names: str) -> dict[str, TypeRole]:
+    return dict.fromkeys(names.split(), role)
+
+
+# Sources: the API conventions (Ready, Succeeded, Available, Progressing), kstatus (Reconciling,
+# Stalled), OpenShift's ClusterOperator (Degraded, Upgradeable), Gateway API (Accepted, Programmed,
+# ResolvedRefs, PartiallyInvalid), Crossplane (Ready, Synced, Healthy, Installed, Established),
+# Cluster API (Available, Paused, Deleting, RollingOut, ScalingUp, Remediating, UpToDate), Knative
+# (Active, *Ready, *Succeeded), Flux, KEDA (Active, Fallback), Kubeflow's training jobs (Created,
+# Running, Restarting), KubeVirt (LiveMigratable, AgentConnected), Karpenter (Drifted, Empty, …).
+_EXACT: Final[dict[str, TypeRole]] = {
+    **_types(
+        "summary",
+        """
+        Ready Available Healthy Established Accepted Programmed Reconciled Deployed Operational
+        Online Functional Bound Serving Up OK Ok Normal Operating Live AllReady AllHealthy
+        ReconcileComplete ReconcileSucceeded ReconcileSuccess ReconcileSuccessful
+        AllComponentsReady AllComponentsHealthy Admitted ready available healthy
+        """,
+    ),
+    **_types("work", "Succeeded Complete Completed Finished Done Successful JobComplete"),
+    **_types(
+        "supporting",
+        """
+        Synced Installed Applied Created Initialized Scheduled Valid Validated Configured
+        Registered Resolved ResolvedRefs Connected Provisioned Attached Released Approved
+        UpToDate Updated Verified Reachable Enforced Launched Joined Promoted Initialised
+        Uploaded Stored Loaded Attested Signed Issued Paired Exposed Schedulable Compliant
+        ContinuousArchiving ACK.ResourceSynced ResourceSynced
+        """,
+    ),
+    **_types(
+        "progress",
+        """
+        Progressing Reconciling Updating Upgrading Creating Installing Pending Issuing Scaling
+        Resizing Deploying Provisioning Initializing RollingOut RollingUpdate ScalingUp
+        ScalingDown Remediating Restarting Queued Processing InProgress UpgradePending
+        InstallPending Migrating Restoring FileSystemResizePending ReconcileInProgress
+        UpdateInProgress UpgradeInProgress Rebalancing Recovering Moving Unready NotReady
+        """,
+    ),
+    **_types(
+        "bad",
+        """
+        Degraded Failed Failure Stalled Error Errors Invalid Unhealthy Conflict Conflicted Blocked
+        ReplicaFailure Unschedulable Unavailable Unreachable FailureTarget Suspicious OutOfQuota
+        ErrorOccurred NonStructuralSchema ReconcileError PartiallyInvalid Unsupported
+        OverlappingRules OutOfDisk ACK.Terminal ACK.Recoverable Disruption
+        """,
+    ),
+    **_types("suspended", "Paused Suspended Hibernated Hibernation ReconciliationPaused Stopped"),
+    **_types("terminating", "Terminating Deleting Deleted Destroying"),
+    **_types("running", "Running Started Executing"),
+    **_types(
+        "ignored",
+        """
+        Upgradeable RetrievedUpdates ReleaseAccepted Recommended ScalingLimited AbleToScale
+        ScalingActive DisruptionAllowed Active Fallback Deprecated UpdateAvailable
+        UpgradeAvailable HasUpdates Consolidatable Drifted Empty Idle Emulated LiveMigratable
+        StorageLiveMigratable AgentConnected ACK.Adopted ACK.LateInitialized ACK.Advisory
+        SuccessfulRescale Immutable DeploymentFrozen AutoscalingEnabled Unused InUse Default
+        NewVersionAvailable BackupAvailable DryRun Retained Expiring Disruptable
+        """,
+    ),
+}
+
+_GOOD_ENDS: Final = word_set(
+    """
+    ready available healthy succeeded complete completed established accepted programmed
+    reconciled deployed operational online bound serving synced installed applied created
+    initialized initialised scheduled valid validated configured registered resolved connected
+    provisioned attached released approved updated verified reachable launched joined exists
+    ok up success successful running loaded found assigned allocated populated published
+    rolledout issued generated elected discovered enabled satisfied met passed uptodate insync
+    finished fetched built pushed resumed mounted reserved admitted activated propagated
+    authenticated authorized signed imported exported downloaded uploaded formatted compliant
+    supported set joinable schedulable functional
+    """
+)
+_SUMMARY_ENDS: Final = frozenset(("ready", "available", "healthy"))
+_WARNS: Final = word_set(
+    """
+    pressure exhausted low full overloaded saturated mismatch drift drifted skipped
+    """
+)
+# Words that make a type tell of something other than the object's own health.
+_ASIDE: Final = word_set(
+    """
+    upgradeable upgradable updateable deprecated deprecation recommended recommendation
+    advisory upgrade update newversion fallback optional experimental metrics telemetry advice
+    hint info recommends autoscaling
+    """
+)
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def role_of(name: str, kind: str) -> TypeRole:
+    """The role of a condition type on an object of ``kind``."""
+    exact = _EXACT.get(name)
+    if exact is not None:
+        return exact
+    bare = name.rpartition("/")[2]  # vendors put their domain before a type
+    exact = _EXACT.get(bare)
+    if exact is not None:
+        return "supporting" if exact in ("summary", "work") and bare != name else exact
+    words = split(bare)
+    own = split(kind)
+    if own and len(words) > 1 and words[: len(own)] == own and words[-1] in _SUMMARY_ENDS:
+        return "summary" if len(words) == len(own) + 1 else "supporting"
+    return _by_words(words)
+
+
+def _by_words(words: Sequence[str]) -> TypeRole:
+    if not words:
+        return "foreign"
+    last = words[-1]
+    negated = len(words) > 1 and words[-2] in v.NEGATION
+    if last in v.FAILURE or last in _WARNS or words[0] in v.FAILURE:
+        return "supporting" if negated or words[0] in v.NEGATION else "bad"
+    if last in _GOOD_ENDS:
+        return _good(words, negated=negated)
+    if last in v.SUSPENDED:
+        return "suspended" if len(words) == 1 or words[0].startswith("reconcil") else "foreign"
+    if last in v.TERMINATING:
+        return "terminating" if len(words) == 1 else "foreign"
+    if last in v.PROGRESS or (
+        len(last) > 5 and last.endswith("ing") and last not in v.NOT_PROGRESS
+    ):
+        return "foreign" if negated or words[0] in v.NEGATION else "progress"
+    return "foreign"
+
+
+def _good(words: Sequence[str], *, negated: bool) -> TypeRole:
+    if negated or words[0] in v.NEGATION:
+        return "progress"
+    if len(words) > 1 and any(word in _ASIDE for word in words[:-1]):
+        # "UpdateAvailable" is news of an update; "UpdateSucceeded" is about the object.
+        return "supporting" if words[-1] in v.COMPLETED else "foreign"
+    return "supporting"

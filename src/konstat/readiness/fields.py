@@ -1,0 +1,430 @@
+"""Finding the signals in a status of any form: one bounded walk, guided by the names of fields.
+
+On the root of the status, conditions, phases, flags, counts, errors and records of operations are
+read in full; inside of it, in components, listeners or parents, only what speaks against the
+object counts, and the conditions that Gateway API keeps per parent. Each value is visited once,
+and no more than `limits.READINESS_NODES` of them, no deeper than `limits.READINESS_DEPTH`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from konstat.base import limits
+from konstat.readiness import counts, reading, wording
+from konstat.readiness.keys import FALSE_WORDS, KeyRole, role_of_key
+from konstat.readiness.kindrule import KindRule, Meaning, Outcome
+from konstat.readiness.paths import found_at, joined, parse_path
+from konstat.readiness.signals import (
+    Reader,
+    Signal,
+    failure,
+    of_condition,
+    of_outcome,
+    read_entry,
+)
+from konstat.readiness.verdict import Reason, State
+from konstat.readiness.words import Sense, is_users, of_message, of_phase
+
+_INNER: Final = ("state", "status", "phase", "name", "health", "result", "value")
+_OUTCOME_KEYS: Final = ("state", "status", "phase", "result", "outcome")
+_TEXTS: Final = (
+    "message", "reason", "description", "statusMessage", "error", "errorMessage", "phaseReason",
+    "stateReason", "statusReason", "phaseMessage", "detail", "details",
+)  # fmt: skip
+_HARMLESS: Final = frozenset(
+    ("", "none", "null", "nil", "<nil>", "ok", "success", "no error", "{}")
+)
+_ERROR_TEXTS: Final = ("message", "description", "error", "reason", "code")
+_NESTED_DECIDING: Final = ("Accepted", "Programmed")
+
+
+class Walk:
+    """One walk over a status; ``signals`` is what it found, ``generations`` the observed ones.
+
+    ``dated`` tells that a condition names its generation, ``types`` are those of the object's own
+    conditions. ``visited`` counts the values that were looked at; ``cut`` tells that a bound ended
+    the walk.
+    """
+
+    def __init__(self, content: Mapping[str, Any], reader: Reader) -> None:
+        self.content = content
+        self.reader = reader
+        self.signals: list[Signal] = []
+        self.generations: list[tuple[str, Any]] = []
+        self.types: set[str] = set()
+        self.visited = 0
+        self.cut = False
+        self.dated = False
+        self._ignored = frozenset(reader.rule.ignore if reader.rule else ())
+        self._explained = reader.rule.phases if reader.rule else {}
+
+    def run(self, status: Any) -> None:
+        """Walk ``status`` and read the paths that the kind's rule names."""
+        if isinstance(status, str):
+            self._phase("status", status, whole=True)
+        elif isinstance(status, Mapping):
+            self._mapping(status, "status", 0)
+        rule = self.reader.rule
+        if rule is not None:
+            self._by_rule(rule)
+
+    def add(self, signal: Signal | None) -> None:
+        if signal is not None:
+            self.signals.append(signal)
+
+    # --- the walk ---------------------------------------------------------------------------
+
+    def _mapping(self, node: Mapping[str, Any], place: str, depth: int) -> None:
+        if depth > limits.READINESS_DEPTH:
+            self.cut = True
+            return
+        numbers: dict[str, int] = {}
+        for key, value in node.items():
+            self.visited += 1
+            if self.visited > limits.READINESS_NODES:
+                self.cut = True
+                return
+            if isinstance(key, str):
+                self._field(node, place, key, value, depth, numbers)
+        if numbers:
+            self.signals += counts.signals(
+                numbers, self.content if depth == 0 else {}, place, nested=depth > 0
+            )
+
+    def _field(
+        self,
+        node: Mapping[str, Any],
+        place: str,
+        key: str,
+        value: Any,
+        depth: int,
+        numbers: dict[str, int],
+    ) -> None:
+        role = role_of_key(key)
+        if role is KeyRole.SKIP or value is None:
+            return
+        if self._ignored or self._explained:
+            path = joined(place, key)
+            if path in self._ignored or path in self._explained:
+                return
+        if isinstance(value, Mapping | list | tuple):
+            self._container(role, node, joined(place, key), value, depth)
+        elif isinstance(value, bool):
+            self._boolean(role, node, place, key, value, depth)
+        elif isinstance(value, str):
+            self._text(role, node, place, key, value, depth, numbers)
+        elif isinstance(value, int):
+            if role is KeyRole.GENERATION and depth == 0:
+                self.generations.append((joined(place, key), value))
+            elif len(numbers) < 64:
+                numbers[key] = value
+        elif role is KeyRole.GENERATION and depth == 0:
+            self.generations.append((joined(place, key), value))
+
+    def _container(
+        self, role: KeyRole, node: Mapping[str, Any], place: str, value: Any, depth: int
+    ) -> None:
+        if role is KeyRole.GENERATION and depth == 0:
+            self.generations.append((place, value))
+        elif role is KeyRole.CONDITIONS:
+            self._conditions(value, place, depth)
+        elif role is KeyRole.ERROR:
+            self._error(place, value)
+        elif isinstance(value, Mapping):
+            if role is KeyRole.RECORD and depth == 0:
+                self._record(place, value)
+            elif role is KeyRole.PHASE and depth == 0:
+                self._worded(place, value)
+            else:
+                self._mapping(value, place, depth + 1)
+        else:
+            self._list(value, place, depth)
+
+    def _list(self, values: Any, place: str, depth: int) -> None:
+        if values and all(_is_condition(entry) for entry in values[:3]):
+            self._conditions(values, place, depth + 1)
+            return
+        for index, value in enumerate(values):
+            self.visited += 1
+            if self.visited > limits.READINESS_NODES:
+                self.cut = True
+                return
+            if isinstance(value, Mapping):
+                self._mapping(value, f"{place}[{index}]", depth + 1)
+
+    def _conditions(self, value: Any, place: str, depth: int) -> None:
+        entries: list[tuple[str, Any]]
+        if isinstance(value, Mapping):
+            entries = list(value.items())
+        else:
+            entries = [("", entry) for entry in value]
+        found: list[Signal] = []
+        for name, raw in entries:
+            self.visited += 1
+            if self.visited > limits.READINESS_NODES:
+                self.cut = True
+                break
+            if not isinstance(raw, Mapping):
+                continue
+            entry = read_entry(raw, place=place, nested=depth > 0, name=name)
+            if depth == 0:
+                self.types.add(entry.type)
+            self.dated = self.dated or bool(entry.generation)
+            signal = of_condition(entry, self.reader)
+            if signal is not None:
+                found.append(signal)
+        if place.startswith(("status.parents[", "status.ancestors[")):
+            found = [
+                s._replace(decides=True)
+                if s.state is State.READY and s.name in _NESTED_DECIDING
+                else s
+                for s in found
+            ]
+        self.signals += found
+
+    # --- single fields ----------------------------------------------------------------------
+
+    def _boolean(
+        self, role: KeyRole, node: Mapping[str, Any], place: str, key: str, value: bool, depth: int
+    ) -> None:
+        path = joined(place, key)
+        text = f"{path.removeprefix('status.')} is {'true' if value else 'false'}"
+        nested = depth > 0
+        if role in (KeyRole.FLAG, KeyRole.SIDE_FLAG, KeyRole.COUNT):
+            if role is KeyRole.COUNT:
+                return
+            if value:
+                decides = role is KeyRole.FLAG and not nested
+                self._say(State.READY, Reason.CONDITIONS_MET, text, path, value, decides, nested)
+            else:
+                self._not_so(text, path, node, nested)
+        elif role in (KeyRole.BAD_FLAG, KeyRole.ERROR) and value:
+            full = wording.with_detail(text, _text_beside(node))
+            self._say(State.FAILED, failure(key, full), full, path, value, False, nested)
+        elif role is KeyRole.PAUSE_FLAG and value and not nested:
+            self._say(State.SUSPENDED, Reason.PAUSED, text, path, value)
+
+    def _not_so(self, text: str, path: str, node: Mapping[str, Any], nested: bool) -> None:
+        detail = _text_beside(node)
+        full = wording.with_detail(text, detail)
+        if of_message(detail) is Sense.FAILED:
+            self._say(State.FAILED, failure(detail), full, path, False, False, nested)
+        else:
+            self._say(State.PROGRESSING, Reason.CONDITION_NOT_MET, full, path, False, False, nested)
+
+    def _text(
+        self,
+        role: KeyRole,
+        node: Mapping[str, Any],
+        place: str,
+        key: str,
+        value: str,
+        depth: int,
+        numbers: dict[str, int],
+    ) -> None:
+        if role is KeyRole.PHASE:
+            self._phase(joined(place, key), value, whole=depth == 0, node=node)
+        elif role is KeyRole.SIDE_PHASE:
+            self._phase(joined(place, key), value, whole=False, node=node, nested=depth > 0)
+        elif role is KeyRole.ERROR:
+            self._error(joined(place, key), value)
+        elif role is KeyRole.GENERATION:
+            if depth == 0:
+                self.generations.append((joined(place, key), value))
+        elif role is not KeyRole.PART:
+            flag = reading.three_valued(value)
+            if flag != "Unknown":
+                self._boolean(role, node, place, key, flag == "True", depth)
+            elif role in (KeyRole.FLAG, KeyRole.SIDE_FLAG, KeyRole.COUNT):
+                self._fraction(joined(place, key), value, role, depth)
+
+    def _fraction(self, path: str, value: str, role: KeyRole, depth: int) -> None:
+        """``3/3``, as printer columns like it."""
+        have, slash, wanted = value.partition("/")
+        if not slash or not (have.strip().isdecimal() and wanted.strip().isdecimal()):
+            return
+        text = f"{path.removeprefix('status.')} is {value}"
+        if reading.integer(have.strip()) < reading.integer(wanted.strip()):
+            self._say(State.PROGRESSING, Reason.COUNTS_NOT_MET, text, path, value, False, depth > 0)
+        elif reading.integer(wanted.strip()) > 0:
+            decides = role is KeyRole.FLAG and depth == 0
+            self._say(State.READY, Reason.CONDITIONS_MET, text, path, value, decides, depth > 0)
+
+    def _worded(self, place: str, value: Mapping[str, Any]) -> None:
+        """A phase that is an object: ``applicationState: {state: RUNNING}``."""
+        for key in _INNER:
+            word = value.get(key)
+            if isinstance(word, str):
+                path = joined(place, key)
+                if path not in self._explained and path not in self._ignored:
+                    self._phase(path, word, whole=True, node=value)
+                rest = {k: v for k, v in value.items() if k != key}
+                self._mapping(rest, place, 1)
+                return
+        self._mapping(value, place, 1)
+
+    def _record(self, place: str, value: Mapping[str, Any]) -> None:
+        """The last operation: a failure or work counts, a success only supports."""
+        for key in _OUTCOME_KEYS:
+            word = value.get(key)
+            path = joined(place, key)
+            if isinstance(word, str) and path not in self._explained and path not in self._ignored:
+                self._phase(path, word, whole=False, node=value)
+                return
+
+    def _phase(
+        self,
+        path: str,
+        word: str,
+        *,
+        whole: bool,
+        node: Mapping[str, Any] | None = None,
+        nested: bool | None = None,
+    ) -> None:
+        sense = of_phase(word)
+        if sense is Sense.NOTHING:
+            return
+        if nested is None:
+            nested = not whole and path.count(".") > 2
+        outcome = self._outcome(sense, whole)
+        if outcome is None:
+            return
+        state, reason, decides = outcome
+        text = f"{path.removeprefix('status.')} is {wording.steady(word)!r}"
+        if state is not State.READY and node is not None:
+            detail = _text_beside(node)
+            text = wording.with_detail(text, detail)
+            if state is State.FAILED and is_users(word, detail):
+                reason = Reason.CONFIGURATION_REFUSED
+        self._say(state, reason, text, path, word, decides, nested)
+
+    def _outcome(self, sense: Sense, whole: bool) -> tuple[State, Reason, bool] | None:
+        if sense is Sense.RUNNING and self.reader.bounded:
+            return State.PROGRESSING, Reason.RUNNING, False
+        if sense in (Sense.GOOD, Sense.READY, Sense.RUNNING):
+            return State.READY, Reason.CONDITIONS_MET, whole and sense is not Sense.GOOD
+        if sense is Sense.COMPLETED:
+            return State.READY, Reason.COMPLETED, whole
+        if sense is Sense.FAILED:
+            return State.FAILED, Reason.FAILURE_REPORTED, False
+        if sense is Sense.PROGRESS:
+            return State.PROGRESSING, Reason.RECONCILING, False
+        if not whole:
+            return None
+        if sense is Sense.SUSPENDED:
+            return State.SUSPENDED, Reason.SUSPENDED, False
+        if sense is Sense.TERMINATING:
+            return State.TERMINATING, Reason.DELETING, False
+        return State.UNKNOWN, Reason.CONDITION_UNKNOWN, False
+
+    def _error(self, path: str, value: Any) -> None:
+        text = _first_text(value)
+        if not text or text.strip().lower() in _HARMLESS:
+            return
+        self._say(
+            State.FAILED,
+            failure(text),
+            wording.with_detail(path.removeprefix("status."), wording.steady(text)),
+            path,
+            text[: limits.READINESS_DETAIL_CHARACTERS],
+            False,
+            path.count(".") > 1,
+        )
+
+    def _say(
+        self,
+        state: State,
+        reason: Reason,
+        text: str,
+        path: str,
+        value: str | bool,
+        decides: bool = False,
+        nested: bool = False,
+    ) -> None:
+        if len(self.signals) < limits.READINESS_NODES:
+            rank = 8 if nested else 6
+            self.signals.append(
+                Signal(state, reason, text, path, value, decides=decides, nested=nested, rank=rank)
+            )
+
+    # --- what the kind's rule names ---------------------------------------------------------
+
+    def _by_rule(self, rule: KindRule) -> None:
+        for path, meanings in rule.phases.items():
+            for place, value in found_at(self.content, parse_path(path)):
+                self._explain(place, value, meanings)
+        for path in rule.errors:
+            for place, value in found_at(self.content, parse_path(path)):
+                self._error(place, value)
+        for path in rule.generation:
+            for place, value in found_at(self.content, parse_path(path)):
+                self.generations.append((place, value))
+        for count in rule.counts:
+            self.add(counts.of_rule(count, self.content))
+
+    def _explain(self, place: str, value: Any, meanings: Mapping[str, Outcome | Meaning]) -> None:
+        if isinstance(value, bool):
+            value = "true" if value else "false"
+        if not isinstance(value, str | int):
+            return
+        word = str(value)
+        known = meanings.get(word)
+        if known is None:
+            self._phase(place, word, whole=True, node=self._beside(place))
+            return
+        detail = _text_beside(self._beside(place)) if known not in ("Ready", "Completed") else ""
+        text = f"{place.removeprefix('status.')} is {wording.steady(word)!r}"
+        self.add(
+            of_outcome(
+                known,
+                text=wording.with_detail(text, detail),
+                path=place,
+                value=word,
+                words=(word, detail),
+            )
+        )
+
+    def _beside(self, place: str) -> Mapping[str, Any]:
+        """The mapping in which the last step of ``place`` stands."""
+        parent = self.content
+        for step in parse_path(place)[:-1]:
+            parent = reading.mapping(parent).get(step)
+        return reading.mapping(parent)
+
+
+def _is_condition(value: Any) -> bool:
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("type"), str)
+        and reading.three_valued(value.get("status")) != "Unknown"
+    )
+
+
+def _text_beside(node: Mapping[str, Any]) -> str:
+    """The message or reason that stands beside a word, steady; empty when there is none."""
+    for key in _TEXTS:
+        value = node.get(key)
+        if isinstance(value, str) and value and value.lower() not in FALSE_WORDS:
+            return wording.steady(value)
+    return ""
+
+
+def _first_text(value: Any) -> str:
+    """The first text in an error field: a string, or the first telling one of what it holds."""
+    for _ in range(3):
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list | tuple):
+            value = next((item for item in value if item), None)
+        elif isinstance(value, Mapping):
+            texts = (
+                value.get(key) for key in ("message", "description", "error", "reason", "code")
+            )
+            value = next((text for text in texts if text), None) or next(
+                (item for item in value.values() if item and isinstance(item, str)), None
+            )
+        else:
+            return ""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,180 @@
+"""What the name of a status field says about the field: a phase, an error, a count, and so on.
+
+`fields` walks a status and asks `role_of_key` about every key; the answers are remembered, because
+operators use few distinct names.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final
+
+from konstat.base import limits
+from konstat.readiness import vocabulary as v
+from konstat.readiness.vocabulary import word_set
+from konstat.readiness.words import split
+
+
+class KeyRole(IntEnum):
+    """How the value under a key is read."""
+
+    PART = 0  # only what is inside it, if anything
+    SKIP = 1  # the past, the wish, or somebody else's affairs
+    CONDITIONS = 2
+    GENERATION = 3
+    PHASE = 4  # a word on the whole object
+    SIDE_PHASE = 5  # a word on some side of it: only bad news counts
+    FLAG = 6  # a boolean on the whole object
+    SIDE_FLAG = 7  # a boolean on some side: False counts
+    BAD_FLAG = 8  # a boolean of which True is bad news
+    PAUSE_FLAG = 9
+    ERROR = 10  # a text or a list that should be empty
+    RECORD = 11  # the outcome of the last operation
+    COUNT = 12
+
+
+_PHASES: Final = word_set(
+    """
+    phase state status health healthstatus healthstate currentphase currentstate currentstatus
+    jobstate jobstatus jobphase clusterstate clusterstatus clusterphase clusterhealth
+    lifecyclestate lifecyclephase lifecyclestatus deploymentstate deploymentstatus runstate
+    runstatus runphase provisioningstate overallstatus overallstate overallhealth readystatus
+    resourcestatus objectstatus servicestatus servicestate instancestatus instancestate
+    applicationstate applicationstatus reconciliationstatus reconciliationstate
+    reconcilestatus reconcilestate operatorstatus operatorstate databasestatus statusphase
+    podphase workflowphase runningstate runningphase installstatus installphase
+    bootstrapstatus readiness readystate
+    """
+)
+_GENERATIONS: Final = word_set(
+    """
+    observedgeneration observedresourcegeneration lastobservedgeneration
+    observedspecgeneration lastprocessedgeneration processedgeneration reconciledgeneration
+    lastreconciledgeneration observedobjectgeneration lasthandledgeneration currentgeneration
+    deployedgeneration lastappliedgeneration generationobserved specgeneration
+    lastsyncedgeneration lastsuccessfulgeneration observedversiongeneration
+    """
+)
+_FLAGS: Final = word_set("ready healthy available isready ishealthy readytouse")
+_SIDE_FLAG_WORDS: Final = word_set(
+    """
+    ready available healthy initialized provisioned synced installed deployed complete
+    completed done finished succeeded bound established registered connected reconciled valid
+    attached created configured
+    """
+)
+_RECORDS: Final = word_set(
+    """
+    lastoperation operationstate lastoperationstate lastreconciliation lastreconcile lastsync
+    lastsyncresult lastrun lastexecution lastapply reconciliation reconcilestatus
+    reconciliationstatus lastoperationresult currentoperation operation lastdeployment
+    lastreconcileresult
+    """
+)
+# Words that make a field tell of the past, of the wish, or of other objects' lists.
+_ASIDE: Final = word_set(
+    """
+    last previous prev old prior desired target expected wanted initial former history
+    historical requested events event logs log archived superseded spec template retained
+    recent retry
+    """
+)
+_SKIPPED: Final = word_set(
+    """
+    history events managedfields conditionhistory lastappliedconfiguration inventory
+    relatedobjects retries attempts versions images endpoints
+    """
+)
+_ERROR_ENDS: Final = word_set(
+    """
+    error errors message messages reason cause description msg details text
+    """
+)
+_ERRORS: Final = word_set("error errors failure failures exception exceptions")
+_COUNTED: Final = word_set(
+    """
+    ready available updated healthy running current desired total expected up unavailable
+    """
+)
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def role_of_key(key: str) -> KeyRole:
+    """How the value under ``key`` of a status, or of a part of one, is to be read."""
+    words = split(key)
+    if not words:
+        return KeyRole.PART
+    bare = "".join(words)
+    exact = _exact(bare)
+    if exact is not None:
+        return exact
+    last = words[-1]
+    if any(word in _ERRORS for word in words) and last in _ERROR_ENDS:
+        return KeyRole.ERROR
+    if words[0] in _ASIDE or last in _ASIDE:
+        return KeyRole.SKIP
+    if last in ("phase", "state", "status", "health"):
+        return KeyRole.SIDE_PHASE
+    return _flag(words, last)
+
+
+def _exact(bare: str) -> KeyRole | None:
+    if bare == "conditions" or bare.endswith("conditions"):
+        return KeyRole.SKIP if bare.startswith(("last", "previous")) else KeyRole.CONDITIONS
+    for names, role in (
+        (_GENERATIONS, KeyRole.GENERATION),
+        (_PHASES, KeyRole.PHASE),
+        (_FLAGS, KeyRole.FLAG),
+        (_RECORDS, KeyRole.RECORD),
+        (_SKIPPED, KeyRole.SKIP),
+    ):
+        if bare in names:
+            return role
+    return None
+
+
+def _flag(words: tuple[str, ...], last: str) -> KeyRole:
+    if last in _SIDE_FLAG_WORDS:
+        return KeyRole.PART if words[0] in v.NEGATION else KeyRole.SIDE_FLAG
+    if last in v.FAILURE:
+        return KeyRole.PART if words[0] in v.NEGATION else KeyRole.BAD_FLAG
+    if last in v.SUSPENDED and words[0] not in v.NEGATION:
+        return KeyRole.PAUSE_FLAG
+    if words[0] in _COUNTED or last in _COUNTED:
+        return KeyRole.COUNT
+    return KeyRole.PART
+
+
+# --- wishes ---------------------------------------------------------------------------------
+
+PAUSING_FIELDS: Final = (
+    "suspend", "suspended", "paused", "pause", "hibernate", "hibernated", "stopped", "stop",
+    "isPaused", "isSuspended", "pauseReconciliation", "reconciliationPaused",
+)  # fmt: skip
+STATE_FIELDS: Final = ("state", "desiredState", "managementState", "runStrategy", "powerState")
+STATES_AT_REST: Final = word_set(
+    """
+    paused suspended stopped hibernated halted unmanaged disabled sleeping inactive shutdown
+    off poweredoff
+    """
+)
+FALSE_WORDS: Final = frozenset(("false", "no", "off", "0", "disabled", "none", "null"))
+_PAUSE_WORDS: Final = word_set(
+    """
+    paused pause suspend suspended hibernate hibernated hibernation
+    """
+)
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def pauses(annotation: str) -> str:
+    """How an annotation can hold its object: ``when true``, ``when false`` or not (empty)."""
+    words = split(annotation.rpartition("/")[2])
+    if not words:
+        return ""
+    if (words[0] in _PAUSE_WORDS or words[-1] in _PAUSE_WORDS) and "not" not in words:
+        return "when true"
+    if words in (("reconcile",), ("managed",), ("reconciliation",), ("reconcile", "enabled")):
+        return "when false"
+    return ""

@@ -1,0 +1,165 @@
+"""The words in which controllers speak of their objects, each with what it means.
+
+`words` splits reasons, phases and condition types into these words. The tables are curated: from
+the API conventions, and from what the documentation of widely used kinds says their words mean.
+Everything is in lower case and without separators; what stands in no table decides nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of ``text``, which are separated by spaces."""
+    return frozenset(text.split())
+
+
+# --- single words ---------------------------------------------------------------------------
+
+FAILURE: Final = word_set(
+    """
+    fail fails failed failing failure failures fault faults faulted faulty
+    error errors errored erroring err fatal critical panic panicked exception exceptions
+    crash crashed crashes crashing crashloop oom oomkilled killed aborted abort
+    invalid malformed illegal incorrect wrong bad broken corrupt corrupted corruption
+    denied deny denies forbidden unauthorized unauthenticated disallowed prohibited refused
+    rejected reject rejects revoked untrusted unauthorised
+    conflict conflicts conflicted conflicting mismatch mismatched mismatches incompatible
+    inconsistent duplicate duplicated ambiguous inconclusive
+    timeout timeouts expired exceeded exceeds overdue exhausted insufficient
+    unsupported misconfigured misconfiguration misconfigurations unresolved unresolvable
+    undefined unrecognized unparsable unparseable unsatisfiable impossible infeasible
+    missing nonexistent lost unreachable disconnected offline down dead
+    degraded unhealthy stalled stuck blocked unschedulable evicted red emergency severe
+    violation violations violated noncompliant unable cannot cant couldnt
+    unrecoverable irrecoverable undeliverable unexpected rolledback
+    cancelled canceled backoff outage unprocessable interrupted impaired
+    diverged splitbrain deadlock inaccessible warning warnings
+    """
+)
+
+# Something is on its way. Words in "-ing" that stand in no table count too, more weakly.
+PROGRESS: Final = word_set(
+    """
+    pending progressing progress inprogress creating provisioning waiting wait waits await awaiting
+    awaits reconciling starting installing updating initializing initialising initialization
+    deploying syncing synchronizing issuing requested queued enqueued queueing upgrading preparing
+    pulling downloading building cloning scaling resizing restarting migrating restoring
+    bootstrapping joining configuring applying attaching binding registering importing exporting
+    compiling processing executing retrying retry retries validating verifying planning refreshing
+    rebalancing recovering promoting propagating allocating draining finalizing uninstalling
+    cleaning uploading copying saving loading warming adding removing changing modifying patching
+    replicating switching transitioning resuming rotating renewing generating acquiring
+    establishing connecting detecting discovering detaching expanding growing shrinking booting
+    imaging inspecting incomplete unready notready uninitialized unprovisioned converging
+    activating adopting ongoing unbound unsynced outdated outofsync outofdate yellow startup
+    rolling rollingback rollingupdate rollback submitted unassigned unattached notstarted
+    undeployed unreconciled delayed deferred postponed partial partially throttled throttling
+    settling catchup reconnecting rebuilding resyncing reloading
+    """
+)
+
+GOOD: Final = word_set(
+    """
+    ready available healthy health ok okay green up online operational normal good active bound
+    deployed installed established synced insync synchronized reconciled uptodate current
+    connected attached optimal functional functioning live alive stable steady enabled serving
+    working listening provisioned passed pass succeeded success successful successfully completed
+    complete done finished running compliant
+    """
+)
+
+# Of the good words, those that say by themselves that an object does what is asked of it.
+DECIDING: Final = word_set(
+    """
+    ready available healthy ok okay green up online operational normal good active bound deployed
+    established insync uptodate optimal functional functioning live alive stable steady serving
+    working running reconciled compliant synced enabled
+    """
+)
+
+COMPLETED: Final = word_set(
+    "succeeded success successful successfully completed complete done finished passed"
+)
+RUNNING: Final = word_set(
+    "running active executing started up live alive serving working listening enabled online"
+)
+SUSPENDED: Final = word_set(
+    """
+    paused suspended hibernated hibernating hibernation suspend pause stopped disabled sleeping
+    asleep halted frozen quiesced shutdown shutoff poweredoff shelved unmanaged inactive dormant
+    parked onhold held
+    """
+)
+TERMINATING: Final = word_set(
+    "terminating deleting deleted deletion destroying destroyed terminated deprovisioning"
+)
+UNKNOWN: Final = word_set("unknown undetermined indeterminate unspecified")
+NEGATION: Final = word_set("no not non without never zero free isnt wasnt hasnt")
+# Words between others that change nothing.
+FILLERS: Final = word_set(
+    """
+    a an the is are was has have been in on of at to and all state status phase cluster
+    resource resources pod pods node nodes instance instances replica replicas service services
+    component components with by its it reconcile reconciliation reconciler sync as member members
+    database application deployment broker brokers server servers
+    """
+)
+# "-ing" that names a thing or is neutral.
+NOT_PROGRESS: Final = word_set(
+    """
+    string thing nothing something everything anything existing mapping routing binding building
+    listing billing monitoring logging networking ping ring setting settings remaining missing
+    failing warning running serving working listening functioning during using having being
+    scheduling pricing peering tracing auditing king spring bring single housing sharing
+    autoscaling loadbalancing hosting encoding according following sizing
+    """
+)
+# Who has to act on a failure: whoever wrote the spec, when one of these stands beside it.
+USERS: Final = word_set(
+    """
+    invalid spec validation config configuration configured misconfigured misconfiguration
+    unsupported denied forbidden unauthorized unauthenticated unauthorised notfound missing secret
+    secrets credential credentials image quota permitted permission permissions conflict conflicts
+    conflicted syntax parse parsing parameter parameters schema immutable reference ref refs
+    duplicate duplicated unresolved illegal malformed template values value ambiguous incompatible
+    nonexistent policy disallowed rejected refused kubeconfig argument arguments undefined
+    mismatch unrecognized hostname url uri spec specification input inputs expression auth
+    authentication authorization accessdenied found exist allowed supported accepted insufficient
+    """
+)
+
+# What follows "not": not there yet, or a refusal.
+NOT_YET: Final = word_set(
+    """
+    ready available running yet initialized initialised started provisioned installed deployed
+    complete completed synced created reconciled bound established attached connected up active
+    scheduled programmed assigned configured joined registered finished succeeded reported
+    observed published issued healthy live online loaded elected updated uptodate processed set
+    enough reachable applied populated propagated launched bootstrapped resolved done
+    current latest converged
+    """
+)
+NOT_FAILED: Final = word_set(
+    """
+    found supported allowed permitted accepted valid authorized authenticated exist exists
+    granted compatible enabled admitted unique implemented recognized acceptable
+    """
+)
+
+# --- texts of messages ----------------------------------------------------------------------
+
+MESSAGE_FAILURES: Final = (
+    "error", "fail", "cannot", "can't", "could not", "couldn't", "unable to", "not found",
+    "does not exist", "doesn't exist", "denied", "forbidden", "unauthorized", "invalid",
+    "timed out", "timeout", "refused", "no such", "unsupported", "not supported", "exceeded",
+    "must be", "must not", "must have", "not allowed", "crashloop", "backoff", "back-off",
+    "imagepull", "misconfigur", "conflict", "rejected", "unreachable", "is missing", "no matches",
+    "panic", "oomkilled", "not permitted", "x509", "already exists", "unhealthy", "degraded",
+    "not recognized", "malformed", "insufficient", "no route to host", "is required",
+)  # fmt: skip
+MESSAGE_HARMLESS: Final = ("no error", "0 error", "without error", "no failure", "0 failed")
+MESSAGE_PROGRESS: Final = (
+    "in progress", "waiting ", "not yet", "being ", "pending", "still ", "will be ",
+)  # fmt: skip

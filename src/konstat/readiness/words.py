@@ -1,0 +1,204 @@
+"""What a reason, a phase or a message of somebody else's controller means, by its words.
+
+Texts such as ``InstallFailed``, ``waiting-for-dns`` or ``Cluster in healthy state`` are split
+into words and looked up in `vocabulary`. An explicit word of failure wins over one of progress,
+unless the text begins with waiting: "WaitingForFailedPod" waits, "InstallFailedRetrying" failed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final
+
+from konstat.base import limits
+from konstat.readiness import vocabulary as v
+from konstat.readiness.vocabulary import word_set
+
+_SPLIT: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+# Single words of which camel case makes two.
+_JOINED: Final = {
+    ("time", "out"): "timeout", ("timed", "out"): "timeout", ("back", "off"): "backoff",
+    ("rolled", "back"): "rolledback", ("in", "progress"): "inprogress",
+    ("up", "to"): "upto", ("upto", "date"): "uptodate", ("in", "sync"): "insync",
+    ("out", "of"): "outof", ("outof", "sync"): "outofsync", ("outof", "date"): "outofdate",
+    ("shut", "down"): "shutdown", ("shut", "off"): "shutoff", ("powered", "off"): "poweredoff",
+    ("fail", "over"): "failover", ("failed", "over"): "failedover", ("o", "om"): "oom",
+    ("on", "hold"): "onhold", ("can", "not"): "cannot", ("can", "t"): "cant",
+    ("split", "brain"): "splitbrain", ("rolling", "back"): "rollingback",
+    ("roll", "back"): "rollback", ("start", "up"): "startup", ("scale", "down"): "scaledown",
+    ("shutting", "down"): "terminating", ("scaled", "down"): "scaledown",
+    ("cool", "down"): "cooldown", ("count", "down"): "countdown", ("spin", "up"): "startup",
+    ("clean", "up"): "cleanup", ("set", "up"): "setup", ("catching", "up"): "catchup",
+    ("backed", "up"): "backedup", ("scaled", "up"): "scaledup", ("scale", "up"): "scaleup",
+    ("dead", "line"): "deadline", ("dead", "letter"): "deadletter", ("fail", "safe"): "failsafe",
+    ("error", "free"): "errorfree", ("id", "le"): "idle", ("o", "k"): "ok",
+}  # fmt: skip
+
+
+class Sense(IntEnum):
+    """What a text means for the object that carries it."""
+
+    NOTHING = 0
+    GOOD = 1  # a good word, which decides nothing alone
+    READY = 2
+    RUNNING = 3  # Ready, except for bounded work
+    COMPLETED = 4
+    SUSPENDED = 5
+    UNKNOWN = 6
+    PROGRESS = 7
+    TERMINATING = 8
+    FAILED = 9
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def split(text: str) -> tuple[str, ...]:
+    """The words of a camel, kebab, snake or plain text in lower case; compounds made one."""
+    words: list[str] = []
+    for found in _SPLIT.findall(text[: limits.READINESS_WORD_CHARACTERS]):
+        word = found.lower()
+        while words and (joined := _JOINED.get((words[-1], word))) is not None:
+            words.pop()
+            word = joined
+        words.append(word)
+    return tuple(words)
+
+
+def is_progress(word: str) -> bool:
+    """Whether a word says that something is on its way; unknown words in "-ing" do."""
+    if word in v.PROGRESS:
+        return True
+    return len(word) > 5 and word.endswith("ing") and word not in v.NOT_PROGRESS
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def of_reason(reason: str) -> Sense:
+    """What the reason of a condition that is not as it should be means.
+
+    FAILED, PROGRESS, SUSPENDED, TERMINATING, UNKNOWN, GOOD (a good word only) or NOTHING.
+    """
+    return _weigh(split(reason))
+
+
+def _weigh(words: Sequence[str]) -> Sense:
+    if not words:
+        return Sense.NOTHING
+    senses = list(_senses(words))
+    if is_progress(words[0]) and words[0] not in ("rollback", "partially", "partial"):
+        # "WaitingForFailedPod" waits, but "ProvisioningFailed" has failed.
+        waits = words[0] in _WAITS or Sense.FAILED not in senses
+        if waits:
+            return Sense.PROGRESS
+    if Sense.FAILED in senses:
+        return Sense.FAILED
+    for sense in (Sense.TERMINATING, Sense.SUSPENDED, Sense.PROGRESS, Sense.UNKNOWN, Sense.GOOD):
+        if sense in senses:
+            return sense
+    return Sense.NOTHING
+
+
+_WAITS: Final = word_set("waiting wait waits await awaits awaiting pending")
+
+
+def _senses(words: Sequence[str]) -> list[Sense]:
+    """The sense of each word, negations taken together with what they deny."""
+    senses: list[Sense] = []
+    skip = False
+    for index, word in enumerate(words):
+        if skip:
+            skip = False
+            continue
+        if word in v.NEGATION and index + 1 < len(words):
+            denied = words[index + 1]
+            sense = _denied(word, denied, words[index + 2 :])
+            skip = sense is not Sense.NOTHING or denied in v.FAILURE
+            senses.append(sense)
+        else:
+            senses.append(_sense(word))
+    return senses
+
+
+def _denied(negation: str, word: str, following: Sequence[str]) -> Sense:
+    if word in v.FAILURE:
+        return Sense.GOOD
+    if word in v.NOT_FAILED:
+        return Sense.FAILED
+    if word in v.NOT_YET:
+        return Sense.PROGRESS
+    if is_progress(word) or word in v.SUSPENDED or word in v.TERMINATING:
+        return Sense.GOOD
+    if negation == "no":
+        # NoMatchingParent lacks something; NoReadyPods and NoPodsReady are not there yet.
+        return Sense.PROGRESS if any(w in v.NOT_YET for w in (word, *following)) else Sense.FAILED
+    return Sense.PROGRESS if negation == "not" else Sense.NOTHING
+
+
+def _sense(word: str) -> Sense:
+    if word in v.FAILURE:
+        return Sense.FAILED
+    if word in v.TERMINATING:
+        return Sense.TERMINATING
+    if word in v.SUSPENDED:
+        return Sense.SUSPENDED
+    if is_progress(word):
+        return Sense.PROGRESS
+    if word in v.UNKNOWN:
+        return Sense.UNKNOWN
+    return Sense.GOOD if word in v.GOOD else Sense.NOTHING
+
+
+_WORST_FIRST: Final = (
+    Sense.FAILED, Sense.TERMINATING, Sense.PROGRESS, Sense.SUSPENDED, Sense.UNKNOWN,
+)  # fmt: skip
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def of_phase(text: str) -> Sense:
+    """What a phase, a state or a health word means.
+
+    READY, RUNNING and COMPLETED only where every word of the text is known; a good word among
+    unknown ones is GOOD, which decides nothing.
+    """
+    words = split(text)
+    if not words or len(text) > limits.READINESS_WORD_CHARACTERS:
+        return Sense.NOTHING
+    senses = _senses(words)
+    if words[0] in _WAITS:
+        return Sense.PROGRESS
+    for sense in _WORST_FIRST:
+        if sense in senses:
+            return sense
+    if Sense.GOOD not in senses:
+        return Sense.NOTHING
+    known = all(w in v.GOOD or w in v.FILLERS or w.isdigit() for w in words)
+    if not known:
+        return Sense.GOOD
+    said = [w for w in words if w in v.GOOD]
+    if any(w in v.COMPLETED for w in said):
+        return Sense.COMPLETED
+    if any(w in v.DECIDING for w in said):
+        return Sense.RUNNING if all(w in v.RUNNING for w in said) else Sense.READY
+    return Sense.GOOD
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def of_message(text: str) -> Sense:
+    """FAILED or PROGRESS where a message says so plainly, else NOTHING."""
+    line = text[: 4 * limits.READINESS_WORD_CHARACTERS].lower()
+    first = split(line[:40])[:1]
+    if first and is_progress(first[0]):
+        return Sense.PROGRESS
+    for harmless in v.MESSAGE_HARMLESS:
+        line = line.replace(harmless, "")
+    if any(phrase in line for phrase in v.MESSAGE_FAILURES):
+        return Sense.FAILED
+    if any(phrase in line for phrase in v.MESSAGE_PROGRESS):
+        return Sense.PROGRESS
+    return Sense.NOTHING
+
+
+def is_users(*texts: str) -> bool:
+    """Whether a failure's texts speak of what the spec's author wrote or refers to."""
+    return any(word in v.USERS for text in texts for word in split(text))
