@@ -106,6 +106,8 @@ def _in_mapping(
 ) -> Iterator[Difference]:
     for name, value in wanted.items():
         there = live.get(name)
+        if type(value) is str and value == there:  # most members: no shape, no path is needed
+            continue
         if there is None and name in shape.drops and not value:
             continue
         yield from _in_value(value, there, shape.field(name), member_path(path, name))

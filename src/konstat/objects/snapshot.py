@@ -15,6 +15,23 @@ from konstat.objects.meta import Metadata, Ref
 _LEVEL = 1  # a tenth more bytes than level 6, in three quarters of its time
 
 
+class _Annotated(msgspec.Struct, gc=False):
+    annotations: dict[str, str] | None = None
+
+
+class _StatusPart(msgspec.Struct):
+    status: Any = None
+
+
+class _MetadataPart(msgspec.Struct, gc=False):
+    metadata: _Annotated
+
+
+# Parts that every attempt reads; the rest of the object, mostly the larger part, is skipped.
+_status_decoder = msgspec.json.Decoder(_StatusPart)
+_annotations_decoder = msgspec.json.Decoder(_MetadataPart)
+
+
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a cache keeps of one object: its identity, what is looked up often, and its JSON.
 
@@ -85,6 +102,16 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The labels, fresh on every call; None when there are none."""
         items = self.label_items
         return dict(zip(items[::2], items[1::2], strict=True)) or None
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations, fresh on every call."""
+        return _annotations_decoder.decode(self.data).metadata.annotations or {}
+
+    @property
+    def status(self) -> Any:
+        """The status as plain data, fresh on every call; None when there is none."""
+        return _status_decoder.decode(self.data).status
 
     @property
     def ref(self) -> Ref:

@@ -148,11 +148,12 @@ class Applier:
             )
         if live.deleting:
             return Applied(snapshot=live, action="held")
-        drift = wish.drift(live)
         same_wish = hash_on(live) == wish.hash
-        if same_wish and not drift:
-            return Applied(snapshot=live, action="held")
-        if same_wish:
+        drift: list[Difference] = []
+        if same_wish:  # otherwise there is something to send whatever the child holds
+            drift = wish.drift(live)
+            if not drift:
+                return Applied(snapshot=live, action="held")
             self._refuse_endless(wish, live, drift)
         try:
             snapshot, notes = await self._write(wish, live)

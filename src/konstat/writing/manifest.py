@@ -127,4 +127,4 @@ def hash_of(wanted: Mapping[str, Any]) -> str:
 
 def hash_on(live: Snapshot) -> str:
     """The hash of the manifest that was applied last to a child; empty if none was."""
-    return (codec.split(live.data)[0].annotations or {}).get(APPLIED_ANNOTATION, "")
+    return live.annotations.get(APPLIED_ANNOTATION, "")

@@ -126,12 +126,13 @@ class StatusWriter:
 
     def _plan(self, view: Snapshot, settlement: Settlement) -> Plan | None:
         """None when what is stored is later knowledge than ours."""
-        status = view.content.get("status")
+        status = view.status
         stored = status if isinstance(status, dict) else None
         if stored is not None and _is_superseded(stored, settlement, view.generation):
             return None
-        fields = {k: v for k, v in settlement.fields.items() if k not in self._pruned}
-        settlement = msgspec.structs.replace(settlement, fields=fields)
+        if self._pruned:
+            fields = {k: v for k, v in settlement.fields.items() if k not in self._pruned}
+            settlement = msgspec.structs.replace(settlement, fields=fields)
         return plan(stored, settlement, uid=view.uid, now=clock.now())
 
     async def _send(self, base: Snapshot, wanted: Plan) -> Snapshot:
@@ -159,7 +160,7 @@ class StatusWriter:
         )
 
     def _notice_pruning(self, answer: Snapshot, wanted: Plan) -> None:
-        stored: Any = answer.content.get("status")
+        stored = answer.status
         kept = stored if isinstance(stored, dict) else {}
         lost = {name for name in wanted.status if name not in kept} - self._pruned
         if not lost:
