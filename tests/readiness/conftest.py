@@ -67,6 +67,18 @@ class Builders:
     def owned(self, uid: str) -> list[dict[str, Any]]:
         return [{"apiVersion": "v1", "kind": "X", "name": "x", "uid": uid, "controller": True}]
 
+    def thing(
+        self, api_version: str, kind: str, status: Any = None, **content: Any
+    ) -> dict[str, Any]:
+        """An object of any kind at generation 1; ``content`` are its other parts."""
+        return {
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": {"name": "x", "namespace": "n", "uid": "x", "generation": 1},
+            "status": status,
+            **content,
+        }
+
     def deployment(self, wanted: int = 3, **status: Any) -> dict[str, Any]:
         """A complete Deployment of ``wanted`` pods; ``status`` changes fields of its status."""
         return {

@@ -23,16 +23,16 @@ def seen(readiness: Any) -> tuple[State, Reason]:
     return readiness.state, readiness.reason
 
 
-def test_S2a_job_running_is_progressing(build: Any) -> None:
+def test_D3_job_running_is_progressing(build: Any) -> None:
     assert seen(build.judge(job())) == (State.PROGRESSING, Reason.RUNNING)
 
 
-def test_S2a_job_resumed_with_suspended_false_is_progressing(build: Any) -> None:
+def test_D4_job_resumed_with_suspended_false_is_progressing(build: Any) -> None:
     resumed = job(build.condition("Suspended", "False"), suspend=False)
     assert seen(build.judge(resumed)) == (State.PROGRESSING, Reason.RUNNING)
 
 
-def test_S2_job_complete_and_suspended(build: Any) -> None:
+def test_R5_job_complete_and_suspended(build: Any) -> None:
     complete = build.condition("Complete")
     assert seen(build.judge(job(complete))) == (State.READY, Reason.COMPLETED)
     assert seen(build.judge(job(suspend=True))) == (State.SUSPENDED, Reason.SUSPENDED)
@@ -40,7 +40,7 @@ def test_S2_job_complete_and_suspended(build: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["Failed", "FailureTarget"])
-def test_S2_job_failed_tells_its_reason(build: Any, name: str) -> None:
+def test_R5_job_failed_tells_its_reason(build: Any, name: str) -> None:
     failed = build.condition(name, "True", "BackoffLimitExceeded", "too many failures")
     verdict = build.judge(job(failed, build.condition("Complete")))
     assert seen(verdict) == (State.FAILED, Reason.JOB_FAILED)
@@ -48,14 +48,14 @@ def test_S2_job_failed_tells_its_reason(build: Any, name: str) -> None:
     assert build.judge(job(build.condition(name, "False"))).state is State.PROGRESSING
 
 
-def test_S2_job_pods_tell_what_no_retry_mends(build: Any) -> None:
+def test_R5_job_pods_tell_what_no_retry_mends(build: Any) -> None:
     broken = build.pod("load-1", "j", build.waiting("ErrImagePull"))
     dead = build.pod("load-0", "j", phase="Failed")
     assert seen(build.judge(job(), dead, broken)) == (State.FAILED, Reason.IMAGE_PULL_FAILED)
     assert seen(build.judge(job(), dead)) == (State.PROGRESSING, Reason.RUNNING)
 
 
-def test_S2_job_that_still_retries_a_crash_is_progressing(build: Any) -> None:
+def test_R5_job_that_still_retries_a_crash_is_progressing(build: Any) -> None:
     crashing = build.pod("load-1", "j", build.crashing())
     crashing["spec"]["restartPolicy"] = "OnFailure"
     assert seen(build.judge(job(), crashing)) == (State.PROGRESSING, Reason.CRASH_LOOPING)
@@ -79,13 +79,13 @@ def run(build: Any, name: str, created: str, *conditions: Any) -> Any:
     return made
 
 
-def test_S2_cron_job(build: Any) -> None:
+def test_R6_cron_job(build: Any) -> None:
     assert seen(build.judge(cron_job())) == (State.READY, Reason.SCHEDULED)
     assert "first run" in build.judge(cron_job()).message
     assert seen(build.judge(cron_job(suspend=True))) == (State.SUSPENDED, Reason.SUSPENDED)
 
 
-def test_S2_cron_job_whose_last_run_failed_is_failed(build: Any) -> None:
+def test_R6_cron_job_whose_last_run_failed_is_failed(build: Any) -> None:
     failed = run(build, "a", "2026-03-01T00:00:00Z", build.condition("Failed"))
     good = run(build, "b", "2026-03-02T00:00:00Z", build.condition("Complete"))
     assert build.judge(cron_job(), failed, good).ready

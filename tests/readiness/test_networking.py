@@ -29,14 +29,14 @@ def endpoints(build: Any, *ready: bool | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("ingress", [None, [], [{}], [{"ip": ""}], "x"])
-def test_S2a_load_balancer_without_an_address_is_progressing(ingress: Any) -> None:
+def test_D1_load_balancer_without_an_address_is_progressing(ingress: Any) -> None:
     status = {"loadBalancer": {"ingress": ingress}}
     verdict = compute(service(status, type="LoadBalancer"))
     assert (verdict.state, verdict.reason) == (State.PROGRESSING, Reason.LOAD_BALANCER_PENDING)
 
 
 @pytest.mark.parametrize("address", [{"ip": "192.0.2.1"}, {"hostname": "lb.example.com"}])
-def test_S2_load_balancer_with_an_address_is_ready(address: Any) -> None:
+def test_R10_load_balancer_with_an_address_is_ready(address: Any) -> None:
     status = {"loadBalancer": {"ingress": [address]}}
     assert compute(service(status, type="LoadBalancer")).ready
 
@@ -45,11 +45,11 @@ def test_S2_load_balancer_with_an_address_is_ready(address: Any) -> None:
     "spec",
     [{}, {"type": "NodePort"}, {"clusterIP": "None"}, {"type": "ExternalName", "clusterIP": ""}],
 )
-def test_S2_other_services_are_ready_at_once(spec: dict[str, Any]) -> None:
+def test_R10_other_services_are_ready_at_once(spec: dict[str, Any]) -> None:
     assert compute(service(**spec)).ready
 
 
-def test_S2_a_selector_without_ready_endpoints_is_told(build: Any) -> None:
+def test_R10_a_selector_without_ready_endpoints_is_told(build: Any) -> None:
     selecting = service(selector={"app": "web"})
     for slices in ((), (endpoints(build),), (endpoints(build, False),)):
         verdict = build.judge(selecting, *slices)
@@ -62,7 +62,7 @@ def test_S2_a_selector_without_ready_endpoints_is_told(build: Any) -> None:
     assert "no ready" not in unread.message
 
 
-def test_S2_ingress_is_ready_without_an_address() -> None:
+def test_R11_ingress_is_ready_without_an_address() -> None:
     ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"}}
     verdict = compute(ingress)
     assert verdict.ready

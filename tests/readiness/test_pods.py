@@ -14,15 +14,15 @@ def seen(readiness: Any) -> tuple[State, Reason]:
     return readiness.state, readiness.reason
 
 
-def test_S2_pod_running_and_ready_is_ready(build: Any) -> None:
+def test_R7_pod_running_and_ready_is_ready(build: Any) -> None:
     assert seen(build.judge(build.pod())) == (State.READY, Reason.AVAILABLE)
 
 
-def test_S2_pod_succeeded_is_completed(build: Any) -> None:
+def test_R7_pod_succeeded_is_completed(build: Any) -> None:
     assert seen(build.judge(build.pod(phase="Succeeded"))) == (State.READY, Reason.COMPLETED)
 
 
-def test_S2a_pod_failed_is_failed(build: Any) -> None:
+def test_D2_pod_failed_is_failed(build: Any) -> None:
     ended = {"name": "web", "ready": False, "state": build.ending(3, "no disk")}
     verdict = build.judge(build.pod("p", "x", ended, phase="Failed"))
     assert seen(verdict) == (State.FAILED, Reason.POD_FAILED)
@@ -42,7 +42,7 @@ def test_pod_without_status_is_unknown(build: Any) -> None:
 
 @pytest.mark.parametrize("cause", ["", "NOT_FOUND"])
 @pytest.mark.parametrize("age", ["tracked", "unknown", "old"])
-def test_S2b_image_both_phases_of_a_pull_back_off_read_the_same(
+def test_B5_image_both_phases_of_a_pull_back_off_read_the_same(
     build: Any, cause: str, age: str
 ) -> None:
     error = build.not_found if cause else ""
@@ -72,13 +72,13 @@ def test_S2b_image_both_phases_of_a_pull_back_off_read_the_same(
         "SignatureValidationFailed",
     ],
 )
-def test_S2b_image_all_reasons(build: Any, reason: str) -> None:
+def test_B5_image_all_reasons(build: Any, reason: str) -> None:
     assert build.judge(build.pod("p", "x", build.waiting(reason))).reason is (
         Reason.IMAGE_PULL_FAILED
     )
 
 
-def test_S2b_image_of_init_containers_and_sidecars(build: Any) -> None:
+def test_B5_image_of_init_containers_and_sidecars(build: Any) -> None:
     pod = build.pod("p", "x", build.waiting("PodInitializing"))
     pod["spec"]["initContainers"] = [{"name": "setup", "image": "setup:1"}]
     pod["status"]["initContainerStatuses"] = [
@@ -92,7 +92,7 @@ def test_S2b_image_of_init_containers_and_sidecars(build: Any) -> None:
 # --- configuration and start -----------------------------------------------------------------
 
 
-def test_S2b_config_error_names_what_is_missing(build: Any) -> None:
+def test_B6_config_error_names_what_is_missing(build: Any) -> None:
     waiting = build.waiting("CreateContainerConfigError", 'secret "db" not found')
     verdict = build.judge(build.pod("p", "x", waiting))
     assert seen(verdict) == (State.FAILED, Reason.CONTAINER_CONFIG_INVALID)
@@ -101,12 +101,12 @@ def test_S2b_config_error_names_what_is_missing(build: Any) -> None:
 
 
 @pytest.mark.parametrize("reason", ["RunContainerError", "PostStartHookError", "NovelError"])
-def test_S2b_start_errors(build: Any, reason: str) -> None:
+def test_B6_start_errors(build: Any, reason: str) -> None:
     verdict = build.judge(build.pod("p", "x", build.waiting(reason, "exec format error")))
     assert seen(verdict) == (State.FAILED, Reason.CONTAINER_START_FAILED)
 
 
-def test_S2b_start_error_reads_the_same_when_it_counts_as_a_crash(build: Any) -> None:
+def test_B6_start_error_reads_the_same_when_it_counts_as_a_crash(build: Any) -> None:
     text = 'exec: "serve": executable file not found in $PATH'
     ending = {"exit_code": 128, "message": text, "reason": "StartError"}
     messages = {
@@ -123,7 +123,7 @@ def test_S2b_start_error_reads_the_same_when_it_counts_as_a_crash(build: Any) ->
 # --- crash -----------------------------------------------------------------------------------
 
 
-def test_S2b_crash_loop_reads_the_same_in_all_its_phases(build: Any) -> None:
+def test_B7_crash_loop_reads_the_same_in_all_its_phases(build: Any) -> None:
     verdicts = [
         build.judge(build.pod("p", "x", build.crashing(phase, exit_code=1, message="boom")))
         for phase in ("waiting", "running", "terminated")
@@ -135,7 +135,7 @@ def test_S2b_crash_loop_reads_the_same_in_all_its_phases(build: Any) -> None:
     }
 
 
-def test_S2b_crash_text_is_the_same_after_each_crash(build: Any) -> None:
+def test_B7_crash_text_is_the_same_after_each_crash(build: Any) -> None:
     messages = {
         build.judge(
             build.pod("p", "x", {**build.crashing(message=text), "restartCount": restarts})
@@ -149,7 +149,7 @@ def test_S2b_crash_text_is_the_same_after_each_crash(build: Any) -> None:
     assert "cannot open" in messages.pop()
 
 
-def test_S2b_crash_counts_restarts_in_steps(build: Any) -> None:
+def test_B7_crash_counts_restarts_in_steps(build: Any) -> None:
     def message(restarts: int) -> str:
         crashing = {**build.crashing(), "restartCount": restarts}
         return build.judge(build.pod("p", "x", crashing)).message
@@ -168,7 +168,7 @@ def test_S2b_crash_counts_restarts_in_steps(build: Any) -> None:
         ({"exit_code": 0, "reason": "Completed"}, "exit code 0, but it must go on running"),
     ],
 )
-def test_S2b_crash_tells_how(build: Any, ending: dict[str, Any], words: str) -> None:
+def test_B7_crash_tells_how(build: Any, ending: dict[str, Any], words: str) -> None:
     assert words in build.judge(build.pod("p", "x", build.crashing(**ending))).message
 
 
@@ -254,7 +254,7 @@ def pending(build: Any, reason: str, message: str = "") -> Any:
     return pod
 
 
-def test_S2b_unschedulable_is_progressing_on_the_users_turn(build: Any) -> None:
+def test_B2_unschedulable_is_progressing_on_the_users_turn(build: Any) -> None:
     why = (
         "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available:"
         " 3 No preemption victims found for incoming pod."
@@ -268,7 +268,7 @@ def test_S2b_unschedulable_is_progressing_on_the_users_turn(build: Any) -> None:
     )
 
 
-def test_S2b_unschedulable_past_the_deadline_is_failed(build: Any) -> None:
+def test_B2_unschedulable_past_the_deadline_is_failed(build: Any) -> None:
     late = build.condition("Progressing", "False", "ProgressDeadlineExceeded")
     pod = pending(build, "Unschedulable", "0/1 nodes are available: 1 Insufficient memory.")
     pod["metadata"]["ownerReferences"] = build.owned("rs2")
@@ -278,7 +278,7 @@ def test_S2b_unschedulable_past_the_deadline_is_failed(build: Any) -> None:
     assert "progressDeadlineSeconds" in verdict.message
 
 
-def test_S2b_scheduling_gates_are_a_wait(build: Any) -> None:
+def test_B2_scheduling_gates_are_a_wait(build: Any) -> None:
     pod = pending(build, "SchedulingGated")
     pod["spec"]["schedulingGates"] = [{"name": "b.example.com/x"}, {"name": "a.example.com/y"}]
     verdict = build.judge(pod)
@@ -287,12 +287,12 @@ def test_S2b_scheduling_gates_are_a_wait(build: Any) -> None:
     assert verdict.message.endswith("a.example.com/y, b.example.com/x")
 
 
-def test_S2b_probe(build: Any) -> None:
+def test_B8_probe(build: Any) -> None:
     verdict = build.judge(build.pod("p", "x", build.running(ready=False)))
     assert verdict.message == "container web runs, but is not reported ready"
 
 
-def test_S2b_readiness_gate_names_the_condition(build: Any) -> None:
+def test_B9_readiness_gate_names_the_condition(build: Any) -> None:
     pod = build.pod()
     pod["spec"]["readinessGates"] = [{"conditionType": "lb.example.com/registered"}]
     pod["status"]["conditions"][-1]["status"] = "False"
@@ -301,7 +301,7 @@ def test_S2b_readiness_gate_names_the_condition(build: Any) -> None:
     assert "lb.example.com/registered" in verdict.message
 
 
-def test_S2b_starting_and_the_sandbox(build: Any) -> None:
+def test_B4_starting_and_the_sandbox(build: Any) -> None:
     pod = build.pod("p", "x", build.waiting("ContainerCreating"), phase="Pending")
     assert build.judge(pod).message == "containers are being set up"
     pod["status"]["containerStatuses"] = []

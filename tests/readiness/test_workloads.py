@@ -17,7 +17,7 @@ def seen(readiness: Any) -> tuple[State, Reason]:
 # --- Deployment: status-semantics §2, its first row ------------------------------------------
 
 
-def test_S2_deployment_complete_is_ready(build: Any) -> None:
+def test_R1_deployment_complete_is_ready(build: Any) -> None:
     verdict = build.judge(build.deployment(), build.replica_set(), build.pod())
     assert seen(verdict) == (State.READY, Reason.AVAILABLE)
     assert (verdict.turn, verdict.generation) == (Turn.NOBODY, 2)
@@ -34,14 +34,14 @@ def test_S2_deployment_complete_is_ready(build: Any) -> None:
         ({"conditions": None}, Reason.CONDITION_NOT_MET),
     ],
 )
-def test_S2_deployment_short_of_one_number_is_progressing(
+def test_R1_deployment_short_of_one_number_is_progressing(
     build: Any, status: dict[str, Any], reason: Reason
 ) -> None:
     assert seen(build.judge(build.deployment(**status))) == (State.PROGRESSING, reason)
 
 
 @pytest.mark.parametrize("name", ["Available", "Progressing"])
-def test_S2_deployment_numbers_do_not_outvote_its_conditions(build: Any, name: str) -> None:
+def test_R1_deployment_numbers_do_not_outvote_its_conditions(build: Any, name: str) -> None:
     deployment = build.deployment()
     for condition in deployment["status"]["conditions"]:
         if condition["type"] == name:
@@ -49,7 +49,7 @@ def test_S2_deployment_numbers_do_not_outvote_its_conditions(build: Any, name: s
     assert seen(build.judge(deployment)) == (State.PROGRESSING, Reason.CONDITION_NOT_MET)
 
 
-def test_S2_deployment_without_a_deadline_needs_no_progressing_condition(build: Any) -> None:
+def test_R1_deployment_without_a_deadline_needs_no_progressing_condition(build: Any) -> None:
     deployment = build.deployment()
     del deployment["status"]["conditions"][1]
     assert not build.judge(deployment).ready
@@ -57,7 +57,7 @@ def test_S2_deployment_without_a_deadline_needs_no_progressing_condition(build: 
     assert build.judge(deployment).ready
 
 
-def test_S2_deployment_deadline_exceeded_is_failed(build: Any) -> None:
+def test_R1_deployment_deadline_exceeded_is_failed(build: Any) -> None:
     late = build.condition("Progressing", "False", "ProgressDeadlineExceeded")
     deployment = build.rolling(conditions=[late])
     verdict = build.judge(deployment)
@@ -69,20 +69,20 @@ def test_S2_deployment_deadline_exceeded_is_failed(build: Any) -> None:
     assert verdict.message.startswith("container web runs, but is not reported ready")
 
 
-def test_S2_deployment_scaled_to_zero_is_ready_and_says_so(build: Any) -> None:
+def test_R1_deployment_scaled_to_zero_is_ready_and_says_so(build: Any) -> None:
     assert seen(build.judge(build.deployment(0))) == (State.READY, Reason.SCALED_TO_ZERO)
     leaving = build.deployment(0, replicas=1)
     assert seen(build.judge(leaving)) == (State.PROGRESSING, Reason.SCALING_DOWN)
 
 
-def test_S2_deployment_replicas_null_or_absent_means_one(build: Any) -> None:
+def test_R1_deployment_replicas_null_or_absent_means_one(build: Any) -> None:
     for spec in ({"replicas": None}, {}):
         deployment = build.deployment(1)
         deployment["spec"] = spec
         assert build.judge(deployment).ready
 
 
-def test_S2_zero_to_one_with_a_broken_image_is_failed_although_conditions_are_true(
+def test_R1_zero_to_one_with_a_broken_image_is_failed_although_conditions_are_true(
     build: Any,
 ) -> None:
     deployment = build.deployment(1, readyReplicas=0, availableReplicas=0)
@@ -92,11 +92,11 @@ def test_S2_zero_to_one_with_a_broken_image_is_failed_although_conditions_are_tr
     assert seen(verdict) == (State.FAILED, Reason.IMAGE_PULL_FAILED)
 
 
-def test_S2_ready_replicas_alone_prove_nothing(build: Any) -> None:
+def test_R1_ready_replicas_alone_prove_nothing(build: Any) -> None:
     assert not build.judge(build.deployment(updatedReplicas=0)).ready
 
 
-def test_S2a_paused_deployment_with_a_new_template_is_suspended(build: Any) -> None:
+def test_D5_paused_deployment_with_a_new_template_is_suspended(build: Any) -> None:
     deployment = build.deployment(updatedReplicas=0)
     deployment["spec"]["paused"] = True
     assert seen(build.judge(deployment)) == (State.SUSPENDED, Reason.PAUSED)
@@ -189,7 +189,7 @@ def test_order_of_pods_and_conditions_changes_nothing(build: Any) -> None:
 # --- creation denied -------------------------------------------------------------------------
 
 
-def test_S2b_quota_denial_is_failed_with_the_quota_named(build: Any) -> None:
+def test_B1_quota_denial_is_failed_with_the_quota_named(build: Any) -> None:
     rs = build.replica_set(conditions=[build.quota_failure()])
     verdict = build.judge(build.rolling(updatedReplicas=2, replicas=2), rs)
     assert seen(verdict) == (State.FAILED, Reason.QUOTA_EXCEEDED)
@@ -199,7 +199,7 @@ def test_S2b_quota_denial_is_failed_with_the_quota_named(build: Any) -> None:
     )
 
 
-def test_S2b_quota_denial_reads_the_same_at_each_try(build: Any) -> None:
+def test_B1_quota_denial_reads_the_same_at_each_try(build: Any) -> None:
     texts = {
         build.judge(
             build.rolling(), build.replica_set(conditions=[build.quota_failure(word, used)])
@@ -209,13 +209,13 @@ def test_S2b_quota_denial_reads_the_same_at_each_try(build: Any) -> None:
     assert len(texts) == 1
 
 
-def test_S2b_quota_denial_is_seen_on_the_deployment_itself(build: Any) -> None:
+def test_B1_quota_denial_is_seen_on_the_deployment_itself(build: Any) -> None:
     deployment = build.rolling(updatedReplicas=0)
     deployment["status"]["conditions"].append(build.quota_failure())
     assert compute(deployment).reason is Reason.QUOTA_EXCEEDED
 
 
-def test_S2b_pod_security_denial_is_the_users_turn(build: Any) -> None:
+def test_B1_pod_security_denial_is_the_users_turn(build: Any) -> None:
     text = (
         'pods "web-5d4f-abcde" is forbidden: violates PodSecurity "restricted:latest":'
         " runAsNonRoot != true"
@@ -227,7 +227,7 @@ def test_S2b_pod_security_denial_is_the_users_turn(build: Any) -> None:
     assert "abcde" not in verdict.message
 
 
-def test_S2a_bare_replica_set_denied_by_quota_is_failed(build: Any) -> None:
+def test_D7_bare_replica_set_denied_by_quota_is_failed(build: Any) -> None:
     rs = build.replica_set(conditions=[build.quota_failure()])
     assert seen(build.judge(rs)) == (State.FAILED, Reason.QUOTA_EXCEEDED)
 
@@ -273,7 +273,7 @@ def stateful_set(wanted: int = 3, *, strategy: Any = None, **status: Any) -> dic
     }
 
 
-def test_S2_stateful_set_numbers(build: Any) -> None:
+def test_R2_stateful_set_numbers(build: Any) -> None:
     assert build.judge(stateful_set()).ready
     assert build.judge(stateful_set(0)).reason is Reason.SCALED_TO_ZERO
     assert build.judge(stateful_set(readyReplicas=2)).reason is Reason.PODS_NOT_READY
@@ -281,7 +281,7 @@ def test_S2_stateful_set_numbers(build: Any) -> None:
     assert build.judge(stateful_set(updateRevision="r2")).reason is Reason.ROLLING_OUT
 
 
-def test_S2_stateful_set_partition(build: Any) -> None:
+def test_R2_stateful_set_partition(build: Any) -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
     behind = stateful_set(strategy=strategy, updatedReplicas=0, updateRevision="r2")
     assert build.judge(behind).reason is Reason.ROLLING_OUT
@@ -289,7 +289,7 @@ def test_S2_stateful_set_partition(build: Any) -> None:
     assert build.judge(held).ready
 
 
-def test_S2a_stateful_set_on_delete_with_nothing_ready_is_progressing(build: Any) -> None:
+def test_D6_stateful_set_on_delete_with_nothing_ready_is_progressing(build: Any) -> None:
     strategy = {"type": "OnDelete"}
     verdict = build.judge(stateful_set(strategy=strategy, readyReplicas=0))
     assert seen(verdict) == (State.PROGRESSING, Reason.PODS_NOT_READY)
@@ -298,7 +298,7 @@ def test_S2a_stateful_set_on_delete_with_nothing_ready_is_progressing(build: Any
     assert "1 of 3 pods are of the new revision" in verdict.message
 
 
-def test_S2_stateful_set_waits_for_min_ready_seconds(build: Any) -> None:
+def test_R2_stateful_set_waits_for_min_ready_seconds(build: Any) -> None:
     young = stateful_set(availableReplicas=0)
     assert build.judge(young).reason is Reason.PODS_NOT_READY
     del young["status"]["availableReplicas"]  # not counted before Kubernetes 1.22
@@ -307,7 +307,7 @@ def test_S2_stateful_set_waits_for_min_ready_seconds(build: Any) -> None:
     assert build.judge(young).reason is Reason.PODS_NOT_READY
 
 
-def test_S2_stateful_set_names_a_broken_pod_of_an_old_revision(build: Any) -> None:
+def test_R2_stateful_set_names_a_broken_pod_of_an_old_revision(build: Any) -> None:
     pod = build.pod("db-0", "s", build.waiting("ImagePullBackOff"))
     verdict = build.judge(stateful_set(readyReplicas=2, updateRevision="r2"), pod)
     assert seen(verdict) == (State.FAILED, Reason.IMAGE_PULL_FAILED)
@@ -335,14 +335,14 @@ def daemon_set(desired: int = 2, **status: Any) -> dict[str, Any]:
     }
 
 
-def test_S2_daemon_set_numbers(build: Any) -> None:
+def test_R3_daemon_set_numbers(build: Any) -> None:
     assert build.judge(daemon_set()).ready
     assert build.judge(daemon_set(updatedNumberScheduled=1)).reason is Reason.ROLLING_OUT
     assert build.judge(daemon_set(numberAvailable=1)).reason is Reason.PODS_NOT_READY
     assert seen(build.judge(daemon_set(0))) == (State.READY, Reason.NO_MATCHING_NODES)
 
 
-def test_S2_daemon_set_on_delete_is_ready_with_old_pods(build: Any) -> None:
+def test_R3_daemon_set_on_delete_is_ready_with_old_pods(build: Any) -> None:
     held = daemon_set(updatedNumberScheduled=0)
     held["spec"]["updateStrategy"] = {"type": "OnDelete"}
     verdict = build.judge(held)
@@ -350,13 +350,13 @@ def test_S2_daemon_set_on_delete_is_ready_with_old_pods(build: Any) -> None:
     assert "0 of 2 pods" in verdict.message
 
 
-def test_S2_daemon_set_nobody_has_counted_is_unknown(build: Any) -> None:
+def test_R3_daemon_set_nobody_has_counted_is_unknown(build: Any) -> None:
     uncounted = daemon_set()
     del uncounted["status"]["desiredNumberScheduled"]
     assert seen(build.judge(uncounted)) == (State.UNKNOWN, Reason.STATUS_NOT_REPORTED)
 
 
-def test_S2_daemon_set_looks_at_pods_of_the_newest_template(build: Any) -> None:
+def test_R3_daemon_set_looks_at_pods_of_the_newest_template(build: Any) -> None:
     old = build.pod("a", "ds", build.waiting("ErrImagePull"))
     old["metadata"]["labels"] = {"pod-template-generation": "1"}
     short = daemon_set(numberReady=1, numberAvailable=1)
@@ -365,7 +365,7 @@ def test_S2_daemon_set_looks_at_pods_of_the_newest_template(build: Any) -> None:
     assert build.judge(short, old).reason is Reason.IMAGE_PULL_FAILED
 
 
-def test_S2_replica_set_numbers(build: Any) -> None:
+def test_R4_replica_set_numbers(build: Any) -> None:
     rs = build.replica_set()
     assert build.judge(rs).reason is Reason.PODS_NOT_READY
     rs["status"].update(replicas=3, readyReplicas=3, availableReplicas=3)
