@@ -81,7 +81,7 @@ def decide(subject: Subject, votes: Iterable[Vote], *, ready: str, reason: Reaso
 
     The order of votes does not matter. ``ready`` and ``reason`` are of the good verdict.
     """
-    cast = sorted(votes, key=lambda each: (-each.state.severity, -each.reason.turn.urgency, each))
+    cast = sorted(votes, key=_rank)
     if not cast or cast[0].state is State.READY:
         seen = [each.evidence for each in cast]
         return subject.verdict(State.READY, reason, ready, evidence=seen)
@@ -100,6 +100,11 @@ def decide(subject: Subject, votes: Iterable[Vote], *, ready: str, reason: Reaso
         evidence=[each.evidence for each in cast if each.state is worst.state],
         recheck_at=min((each.until for each in cast if each.until is not None), default=None),
     )
+
+
+def _rank(each: Vote) -> tuple[int, int, str, str, str]:
+    urgency = each.reason.turn.urgency
+    return (-each.state.severity, -urgency, each.reason, each.text, each.evidence.path)
 
 
 class Age(NamedTuple):
