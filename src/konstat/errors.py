@@ -119,7 +119,8 @@ class APIError(KonstatError):
 
     ``code`` is the HTTP status, ``reason`` the machine word of the Status (may be empty),
     ``causes`` its per-field causes, ``retry_after_seconds`` the delay the server asked for, if any,
-    and ``retryable`` whether the same request may succeed later without a change.
+    and ``retryable`` whether the same request may succeed later without a change. ``advice``, at
+    the end of the text, is what the client knows to do about it.
     """
 
     retryable: bool = False
@@ -134,9 +135,11 @@ class APIError(KonstatError):
         retry_after_seconds: float | None = None,
         request: str = "",
         status: dict[str, Any] | None = None,
+        advice: str = "",
     ) -> None:
         text = f"failed to {request}: {message}" if request else message
-        super().__init__(f"{text} (HTTP {code}{f' {reason}' if reason else ''})")
+        word = f" {reason}" if reason else ""
+        super().__init__(f"{text} (HTTP {code}{word}){f'; {advice}' if advice else ''}")
         self.message = message
         self.code = code
         self.reason = reason

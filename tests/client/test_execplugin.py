@@ -40,7 +40,7 @@ def test_a_token_with_its_expiry():
 @pytest.mark.parametrize(
     ("output", "words"),
     [
-        (b"", "printed 0 bytes that are no ExecCredential"),
+        (b"", "printed nothing: run it by hand"),
         (b"topsecret", "printed 9 bytes that are no ExecCredential"),
         (b"[]", "no ExecCredential"),
         (answer({"token": 5}), "no ExecCredential"),

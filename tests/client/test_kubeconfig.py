@@ -133,7 +133,7 @@ SECRET = "c2VjcmV0LXZhbHVl"
     ("fields", "words"),
     [
         ({"current-context": "prod"}, r"context 'prod' is the current-context.*there are: dev"),
-        ({"current-context": ""}, r"current-context is not set: choose one of .*: dev"),
+        ({"current-context": ""}, r"current-context is not set: .*one of the contexts: dev"),
         (
             {"context": {"cluster": "there", "user": "me"}},
             r"names cluster 'there'.*there are: here",

@@ -7,7 +7,7 @@ other, and a simulation can put faults between them.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -24,6 +24,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     timeout_seconds: float | None = None
+
+
+# A header that a transport may add to an answer that is an error: what to do about it, in words.
+ADVICE: Final = "konstat-advice"
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,6 +59,7 @@ class Login:
         self._credential: Credential | None = None
         self._fresh_until = float("inf")  # of the monotonic clock
         self._expires: datetime | None = None
+        self._expired: datetime | None = None  # when the plugin's answer was too old already
         self._token = config.token
 
     def fresh(self) -> Credential | None:
@@ -88,6 +89,29 @@ class Login:
             credential = await self._renew()
         return None if _alike(credential, refused) else credential
 
+    def advice(self) -> str:
+        """What to do when the server refuses the credential; shows no secret."""
+        config = self._config
+        if config.token_file:
+            what = f"the token in {config.token_file!r}"
+        elif config.token:
+            what = "the token"
+        elif config.exec is not None:
+            what = f"the answer of the credentials plugin {config.exec.command!r}"
+        elif config.username or config.password:
+            what = "the user and password"
+        elif config.client_certificate_data or config.client_certificate_file:
+            what = "the client certificate"
+        else:
+            return f"{config.source} holds no credentials: add them, or use another context"
+        place = (
+            f"context {config.context!r} of {config.source}" if config.context else config.source
+        )
+        if self._expired is not None:
+            when = clock.timestamp(self._expired)
+            what += f", expired since {when} by this machine's clock,"
+        return f"{what} is not accepted: log in again, and check that {place} is meant"
+
     async def _renew(self) -> Credential:
         config = self._config
         if config.token_file:
@@ -99,6 +123,8 @@ class Login:
         elif config.exec is not None:
             answer = await run_plugin(config.exec, config)
             self._expires = _renewal_time(answer)
+            late = answer.expires is not None and answer.expires <= clock.now()
+            self._expired = answer.expires if late else None
             credential = self._from_plugin(answer)
         elif config.username or config.password:
             credential = Credential((*basic(config.username, config.password), *self._fixed))

@@ -6,9 +6,11 @@ A part of `konstat.client.transport`: connections on one side, failures on the o
 from __future__ import annotations
 
 import importlib
+import os
 import socket
 import ssl
 import weakref
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -29,6 +31,14 @@ _SOCKET_OPTIONS: tuple[tuple[str, int], ...] = (
     ("TCP_KEEPCNT", limits.KEEPALIVE_PROBES),
     ("TCP_USER_TIMEOUT", limits.UNACKNOWLEDGED_SECONDS * 1000),
 )
+
+_LOCATION_CHARACTERS = 200
+
+# What to do about a certificate, by the verify codes of OpenSSL; the configuration's name follows.
+_CLOCK_ADVICE = "renew it on the server, or set this machine's clock right; the server is of"
+_NAME_ADVICE = "check the host in server, or set tls-server-name, in"
+_AUTHORITY_ADVICE = "check the certificate authority in"
+_CERTIFICATE_ADVICE = {9: _CLOCK_ADVICE, 10: _CLOCK_ADVICE, 62: _NAME_ADVICE, 64: _NAME_ADVICE}
 
 
 class Pool(NamedTuple):
@@ -130,9 +140,29 @@ def transport_error(
         return TransportError(before, sent=False)
     if isinstance(error, TimeoutError):
         return TransportError(f"{server} was silent for {timeout_seconds} s")
+    if isinstance(error, aiohttp.ClientResponseError):
+        behind = f" behind the proxy {shown(URL(config.proxy_url))}" if config.proxy_url else ""
+        return TransportError(
+            f"what answers at {server}{behind} does not speak HTTP; is the address of"
+            f" {config.source} right?"
+        )
     detail = str(error) or type(error).__name__
+    if server.startswith("http:") and isinstance(error, aiohttp.ServerDisconnectedError):
+        detail += "; does it expect https?"
     return TransportError(
         f"the connection to {server} broke before its answer was complete ({detail})"
+    )
+
+
+def not_an_api(config: ClusterConfig, headers: Mapping[str, str]) -> str:
+    """What to say to a redirect or a web page, which no API server answers with."""
+    what = "a web page"
+    if location := headers.get("location", ""):
+        # Queries of login pages hold what nobody should read in a log.
+        what = f"a redirect to {location.partition('?')[0][:_LOCATION_CHARACTERS]!r}"
+    return (
+        f"{config.server} answered with {what}, as no Kubernetes API does: check the address in"
+        f" {config.source}, and whether a login page or proxy is in the way"
     )
 
 
@@ -143,7 +173,7 @@ def _before_sending(error: Exception, config: ClusterConfig) -> str | None:
     if isinstance(of_tls, ssl.SSLCertVerificationError):
         return (
             f"the certificate of {server} is not accepted: {of_tls.verify_message.rstrip('.')};"
-            f" check the certificate authority (or tls-server-name) of {config.source}"
+            f" {_CERTIFICATE_ADVICE.get(of_tls.verify_code, _AUTHORITY_ADVICE)} {config.source}"
         )
     match error:
         case aiohttp.ConnectionTimeoutError():
@@ -156,7 +186,10 @@ def _before_sending(error: Exception, config: ClusterConfig) -> str | None:
         case aiohttp.ClientSSLError():
             return f"TLS with {server} failed: {_reason(error)}; does it speak https?"
         case aiohttp.ClientConnectorDNSError():
-            return f"the name in {server} cannot be resolved: {_reason(error)}"
+            return (
+                f"the name in {server} cannot be resolved: {_reason(error)}; is the address of"
+                f" {config.source} right, and does this machine reach a name server?"
+            )
         case aiohttp.ClientConnectorError():
             return (
                 f"{server} accepts no connection: {_reason(error)};"
@@ -190,4 +223,8 @@ def _reason(error: Exception) -> str:
     inner = getattr(error, "os_error", None) or error
     if isinstance(inner, ssl.SSLError) and inner.reason:
         return inner.reason.lower().replace("_", " ")
+    number = getattr(inner, "errno", None)
+    if isinstance(number, int) and not isinstance(inner, socket.gaierror):
+        # asyncio writes addresses and several failures at once into strerror.
+        return os.strerror(number).lower()
     return str(getattr(inner, "strerror", None) or inner or type(inner).__name__).lower()

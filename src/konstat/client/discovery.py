@@ -24,6 +24,9 @@ _AGGREGATED = (
 )
 
 
+_NO_API = "the answer is not that of a Kubernetes API; is the server's address right?"
+
+
 class ServedKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind in one version, with the words that name it and the verbs that it takes."""
 
@@ -181,9 +184,12 @@ class Discovery:
         except NotAcceptable:
             data = await self._client.exchange("GET", path, request=words)
         try:
-            return _document_decoder.decode(data)
+            document = _document_decoder.decode(data)
         except ValueError as error:
-            raise TransportError(f"failed to {words}: unexpected answer ({error})") from error
+            raise TransportError(f"failed to {words}: {_NO_API} ({error})") from error
+        if document.items is None and document.versions is None and document.groups is None:
+            raise TransportError(f"failed to {words}: {_NO_API} (it lists no kinds)")
+        return document
 
     async def _from_old(self, document: _Document) -> tuple[list[ServedKind], list[str]]:
         """Follow the old form, one request for each group and version."""

@@ -7,11 +7,14 @@ Both take anything: a body that is no Status (plain text of a proxy, rubbish) be
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from konstat.base.transport import ADVICE
 from konstat.errors import (
     AlreadyExists,
     APIError,
@@ -37,6 +40,9 @@ from konstat.errors import (
 _MESSAGE_CHARACTERS = 4096
 _PLAIN_CHARACTERS = 300
 _CAUSES = 100
+_PAGE_BYTES = 8192
+# Tags, and what is between tags but is not shown.
+_MARKUP = re.compile(r"<(script|style)\b.*?(</\1\s*>|$)|<!--.*?(-->|$)|<[^>]*(>|$)", re.S | re.I)
 
 # The reason is more exact than the code: 409 is two things, and a proxy may change codes.
 _BY_REASON: dict[str, type[APIError]] = {
@@ -121,7 +127,15 @@ def error_from_answer(
     if status is None:
         status = _Status(message=_plain_text(body) or f"the server answered {response_status}")
     delay = _asked_delay(status) or _seconds(headers.get("retry-after", ""))
-    return _build(status, plain, code=response_status, delay=delay, request=request, method=method)
+    return _build(
+        status,
+        plain,
+        code=response_status,
+        delay=delay,
+        request=request,
+        method=method,
+        advice=headers.get(ADVICE, ""),
+    )
 
 
 def error_from_status(data: bytes | msgspec.Raw, *, request: str) -> APIError:
@@ -160,6 +174,7 @@ def _build(
     delay: float | None,
     request: str,
     method: str,
+    advice: str = "",
 ) -> APIError:
     given = (status.details.causes if status.details else None) or ()
     causes = [Cause(c.field, c.reason, c.message) for c in given[:_CAUSES]]
@@ -172,6 +187,7 @@ def _build(
         retry_after_seconds=delay,
         request=request,
         status=plain,
+        advice=advice,
     )
     if any(words in status.message for words in _PERMANENT):
         error.retryable = False
@@ -194,9 +210,21 @@ def _class_of(status: _Status, causes: list[Cause], *, code: int, method: str) -
 
 
 def _plain_text(body: bytes) -> str:
-    """The start of a body that is no Status, on one line."""
-    text = body[: _PLAIN_CHARACTERS * 4].decode("utf-8", "replace")
-    return "".join(c if c.isprintable() else " " for c in text)[:_PLAIN_CHARACTERS].strip()
+    """The start of a body that is no Status, on one line; of a web page what a reader sees."""
+    text = body[:_PAGE_BYTES].decode("utf-8", "replace")
+    page = is_page(body)
+    if page:
+        text = html.unescape(_MARKUP.sub(" ", text))
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    shown = " ".join(shown.split())[:_PLAIN_CHARACTERS].strip()
+    return f"a web page: {shown!r}" if page else shown
+
+
+def is_page(body: bytes) -> bool:
+    """Whether a body is HTML, which no API server writes: it came from something else."""
+    if body[:1] == b"{":  # nearly every body
+        return False
+    return body[:_PLAIN_CHARACTERS].lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
 def _seconds(text: str) -> float | None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import os
+import shutil
 import signal
 import sys
 from contextlib import suppress
@@ -83,10 +85,8 @@ async def run_plugin(plugin: ExecConfig, config: ClusterConfig) -> ExecCredentia
     finally:
         await _end(child, own_group=not interactive)
     if code != 0:
-        said = f": {complaint}" if complaint else " and said nothing"
-        raise ConfigError(
-            f"the credentials plugin {plugin.command!r} failed with code {code}{said}"
-        )
+        said = f": {complaint}" if complaint else " and said nothing: run it by hand to see why"
+        raise ConfigError(f"the credentials plugin {plugin.command!r} {_ended(code)}{said}")
     return read_credential(output, plugin)
 
 
@@ -107,11 +107,45 @@ async def _start(
             start_new_session=not interactive,
         )
     except (OSError, ValueError) as error:
-        hint = plugin.install_hint.strip() or "install it or correct users[].user.exec.command"
         raise ConfigError(
             f"the credentials plugin {plugin.command!r} of {config.source} cannot be run:"
-            f" {error}; {hint}"
+            f" {_why_not_run(error, plugin)}"
         ) from error
+
+
+def _why_not_run(error: OSError | ValueError, plugin: ExecConfig) -> str:
+    """The reason, and what to do; the author of the kubeconfig may have given a hint."""
+    match error:
+        case FileNotFoundError():
+            found = shutil.which(plugin.command)
+            if found is not None:
+                return f"the program that the first line of {found} names is not there; install it"
+            where = "it is not there" if os.sep in plugin.command else "it is not in PATH"
+            hint = "install it, or correct users[].user.exec.command"
+            return f"{where}; {_on_one_line(plugin.install_hint) or hint}"
+        case PermissionError():
+            return "it is no program that we may run; correct users[].user.exec.command, or chmod"
+        case OSError(errno=errno.ENOEXEC):
+            return "it is no program for this machine, and no script that begins with #!"
+        case OSError(errno=errno.E2BIG):
+            return "its arguments and environment are too long; shorten args, env or extensions"
+        case _:
+            return f"{getattr(error, 'strerror', None) or error}; correct users[].user.exec"
+
+
+def _on_one_line(text: str) -> str:
+    """Text of others, fit for a message: one line, printable, bounded."""
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(printable.split())[-_STDERR_CHARACTERS:]
+
+
+def _ended(code: int) -> str:
+    if code > 0:
+        return f"failed with code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"
 
 
 def _interactive(plugin: ExecConfig) -> bool:
@@ -154,8 +188,8 @@ async def _read(child: asyncio.subprocess.Process, plugin: ExecConfig) -> tuple[
         # Both at once: a plugin that fills one pipe while the other is read would stop for ever.
         complaint = tasks.start(_read_end(child.stderr), name="stderr of a credentials plugin")
         output = await _read_all(child.stdout, plugin)
-        text = " ".join((await complaint).decode("utf-8", "replace").split())
-    return output, text[-_STDERR_CHARACTERS:]
+        text = _on_one_line((await complaint).decode("utf-8", "replace"))
+    return output, text
 
 
 async def _read_all(stream: asyncio.StreamReader, plugin: ExecConfig) -> bytes:
@@ -202,8 +236,9 @@ def read_credential(output: bytes, plugin: ExecConfig) -> ExecCredential:
     try:
         answer = _answer_decoder.decode(output)
     except (ValueError, RecursionError) as error:
+        what = f"{len(output)} bytes that are no ExecCredential in JSON" if output else "nothing"
         raise ConfigError(
-            f"{who} printed {len(output)} bytes that are no ExecCredential in JSON"
+            f"{who} printed {what}: run it by hand, and check users[].user.exec.command and args"
         ) from error
     if answer.kind != "ExecCredential":
         raise ConfigError(f"{who} printed a JSON object whose kind is not ExecCredential")

@@ -149,7 +149,7 @@ class _Merged:
             shown = ", ".join(sorted(entries)[:20]) or "none"
             raise ConfigError(
                 f"{because}, but no {section[:-1]} of that name is in"
-                f" {', '.join(map(str, self.files))}; there are: {shown}"
+                f" {', '.join(map(str, self.files))}; there are: {shown}; correct the name"
             )
         return entries[name]
 
@@ -182,9 +182,15 @@ def load_kubeconfig(files: Sequence[Path], *, context: str | None = None) -> Clu
     shown = ", ".join(map(str, files))
     name = context if context is not None else merged.current_context
     if not name:
-        contexts = ", ".join(sorted(merged.sections["contexts"])[:20]) or "none"
+        contexts = ", ".join(sorted(merged.sections["contexts"])[:20])
+        if not contexts:
+            raise ConfigError(
+                f"{shown}: there is no context and no current-context: expected a kubeconfig with"
+                " clusters, users and contexts; is it the right file?"
+            )
         raise ConfigError(
-            f"{shown}: current-context is not set: choose one of the contexts: {contexts}"
+            f"{shown}: current-context is not set: set it, or ask for one of the contexts:"
+            f" {contexts}"
         )
     because = "was asked for" if context is not None else "is the current-context"
     chosen = merged.find("contexts", name, because=f"context {name!r} {because}")

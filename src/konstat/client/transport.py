@@ -20,10 +20,18 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from konstat.base import clock, limits
-from konstat.base.transport import Request, Response
+from konstat.base.transport import ADVICE, Request, Response
 from konstat.client.auth import Credential, Login
 from konstat.client.cluster import ClusterConfig
-from konstat.client.connector import FAILURES, Sockets, open_pool, tls_error, transport_error
+from konstat.client.connector import (
+    FAILURES,
+    Sockets,
+    not_an_api,
+    open_pool,
+    tls_error,
+    transport_error,
+)
+from konstat.client.errors import is_page
 from konstat.client.tls import TLSContexts
 from konstat.errors import ConfigError, TransportError
 
@@ -107,7 +115,12 @@ class HttpTransport:
                 **options,
             ) as answer:
                 body = await _read(answer)
-                return Response(status=answer.status, headers=_headers(answer), body=body)
+                headers = _headers(answer)
+                if answer.status >= 300:
+                    self._advise(answer.status, headers, page=is_page(body))
+                elif is_page(body) and _is_unasked(request, headers):
+                    raise TransportError(not_an_api(self._config, headers))
+                return Response(status=answer.status, headers=headers, body=body)
         except self._failures as error:
             raise self._failure(error, seconds) from error
 
@@ -149,7 +162,13 @@ class HttpTransport:
             )
         except self._failures as error:
             raise self._failure(error, silence_seconds) from error
-        return HttpStream(answer, config=self._config, silence_seconds=silence_seconds)
+        headers = _headers(answer)
+        if answer.status >= 300:
+            self._advise(answer.status, headers, page=False)
+        elif _is_unasked(request, headers):
+            answer.close()
+            raise TransportError(not_an_api(self._config, headers))
+        return HttpStream(answer, headers, config=self._config, silence_seconds=silence_seconds)
 
     # --- credentials and connections ----------------------------------------------------------
 
@@ -173,6 +192,16 @@ class HttpTransport:
         if self._options.get("ssl") is not context:
             self._options["ssl"] = context
         return self._options
+
+    def _advise(self, status: int, headers: dict[str, str], *, page: bool) -> None:
+        """Put into ``headers`` what to do about an answer that is an error."""
+        advice = ""
+        if status == 401:
+            advice = self._login.advice()
+        elif status < 400 or page:
+            advice = not_an_api(self._config, headers)
+        if advice:
+            headers[ADVICE] = advice
 
     def _passing(self, error: ConfigError) -> ConfigError | TransportError:
         """What a failed renewal is: a mistake at the start, a passing failure afterwards."""
@@ -217,21 +246,19 @@ class HttpStream:
     def __init__(
         self,
         answer: aiohttp.ClientResponse,
+        headers: Mapping[str, str],
         *,
         config: ClusterConfig,
         silence_seconds: float | None,
     ) -> None:
         self._answer = answer
         self._config = config
+        self.headers = headers
         self._silence_seconds = silence_seconds
 
     @property
     def status(self) -> int:
         return self._answer.status
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return _headers(self._answer)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as it arrives; raises TransportError when it breaks off or falls silent."""
@@ -291,6 +318,13 @@ def _headers(answer: aiohttp.ClientResponse) -> dict[str, str]:
         name = name.lower()
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
+
+
+def _is_unasked(request: Request, headers: Mapping[str, str]) -> bool:
+    """Whether an answer is a web page; those of pods and services come through ``proxy``."""
+    return headers.get("content-type", "").startswith("text/html") and (
+        "/proxy" not in request.path
+    )
 
 
 def _user_agent() -> str:
