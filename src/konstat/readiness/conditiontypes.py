@@ -51,7 +51,7 @@ _EXACT: Final[dict[str, TypeRole]] = {
         Registered Resolved ResolvedRefs Connected Provisioned Attached Released Approved
         UpToDate Updated Verified Reachable Enforced Launched Joined Promoted Initialised
         Uploaded Stored Loaded Attested Signed Issued Paired Exposed Schedulable Compliant
-        ContinuousArchiving ACK.ResourceSynced ResourceSynced
+        Responsive Offered ContinuousArchiving ACK.ResourceSynced ResourceSynced
         """,
     ),
     **_types(
@@ -95,11 +95,11 @@ _GOOD_ENDS: Final = word_set(
     reconciled deployed operational online bound serving synced installed applied created
     initialized initialised scheduled valid validated configured registered resolved connected
     provisioned attached released approved updated verified reachable launched joined exists
-    ok up success successful running loaded found assigned allocated populated published
+    ok up success successful loaded found assigned allocated populated published
     rolledout issued generated elected discovered enabled satisfied met passed uptodate insync
     finished fetched built pushed resumed mounted reserved admitted activated propagated
     authenticated authorized signed imported exported downloaded uploaded formatted compliant
-    supported set joinable schedulable functional
+    supported set responsive joinable schedulable functional
     """
 )
 _SUMMARY_ENDS: Final = frozenset(("ready", "available", "healthy"))
@@ -142,6 +142,8 @@ def _by_words(words: Sequence[str]) -> TypeRole:
     negated = len(words) > 1 and words[-2] in v.NEGATION
     if last in v.FAILURE or last in _WARNS or words[0] in v.FAILURE:
         return "supporting" if negated or words[0] in v.NEGATION else "bad"
+    if last == "running":
+        return "running"
     if last in _GOOD_ENDS:
         return _good(words, negated=negated)
     if last in v.SUSPENDED:

@@ -25,7 +25,7 @@ from konstat.readiness.signals import (
     read_entry,
 )
 from konstat.readiness.verdict import Reason, State
-from konstat.readiness.words import Sense, is_users, of_message, of_phase
+from konstat.readiness.words import Sense, of_message, of_phase
 
 _INNER: Final = ("state", "status", "phase", "name", "health", "result", "value")
 _OUTCOME_KEYS: Final = ("state", "status", "phase", "result", "outcome")
@@ -130,7 +130,7 @@ class Walk:
             self.generations.append((place, value))
         elif role is KeyRole.CONDITIONS:
             self._conditions(value, place, depth)
-        elif role is KeyRole.ERROR:
+        elif role in (KeyRole.ERROR, KeyRole.BAD_FLAG):
             self._error(place, value)
         elif isinstance(value, Mapping):
             if role is KeyRole.RECORD and depth == 0:
@@ -210,7 +210,7 @@ class Walk:
         detail = _text_beside(node)
         full = wording.with_detail(text, detail)
         if of_message(detail) is Sense.FAILED:
-            self._say(State.FAILED, failure(detail), full, path, False, False, nested)
+            self._say(State.FAILED, failure("", detail), full, path, False, False, nested)
         else:
             self._say(State.PROGRESSING, Reason.CONDITION_NOT_MET, full, path, False, False, nested)
 
@@ -296,15 +296,18 @@ class Walk:
         if state is not State.READY and node is not None:
             detail = _text_beside(node)
             text = wording.with_detail(text, detail)
-            if state is State.FAILED and is_users(word, detail):
-                reason = Reason.CONFIGURATION_REFUSED
+            if state is State.FAILED:
+                reason = failure(word, detail)
         self._say(state, reason, text, path, word, decides, nested)
 
     def _outcome(self, sense: Sense, whole: bool) -> tuple[State, Reason, bool] | None:
-        if sense is Sense.RUNNING and self.reader.bounded:
+        if sense in (Sense.RUNNING, Sense.EARLY) and self.reader.bounded:
             return State.PROGRESSING, Reason.RUNNING, False
-        if sense in (Sense.GOOD, Sense.READY, Sense.RUNNING):
-            return State.READY, Reason.CONDITIONS_MET, whole and sense is not Sense.GOOD
+        if sense in (Sense.GOOD, Sense.EARLY, Sense.READY, Sense.RUNNING):
+            # "Ready" work may still have to be done; of a backup it is the result.
+            deciding = sense is Sense.RUNNING or (sense is Sense.READY and not self.reader.pending)
+            decides = whole and deciding
+            return State.READY, Reason.CONDITIONS_MET, decides
         if sense is Sense.COMPLETED:
             return State.READY, Reason.COMPLETED, whole
         if sense is Sense.FAILED:
@@ -325,7 +328,7 @@ class Walk:
             return
         self._say(
             State.FAILED,
-            failure(text),
+            failure("", text),
             wording.with_detail(path.removeprefix("status."), wording.steady(text)),
             path,
             text[: limits.READINESS_DETAIL_CHARACTERS],

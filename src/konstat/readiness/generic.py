@@ -32,12 +32,17 @@ _BOUNDED: Final = word_set(
 )
 
 
+_SCHEDULED: Final = word_set("cron scheduled scaled")
+_RESULTS: Final = {(word,) for word in word_set("backup snapshot copy clone export import build")}
+
+
 def by_conditions(subject: Subject, rule: KindRule | None = None) -> Readiness:
     """The verdict on an object by its own status and, if given, the rule of its kind."""
     if rule is not None and not rule.ignore and rule.status == "none" and not subject.status:
         return _suspended(subject, rule) or _existing(subject)
     bounded = _is_bounded(subject.kind) if rule is None or rule.work is None else rule.work
-    reader = Reader(subject.kind, bounded, subject.generation, rule)
+    pending = bounded and not _leaves_result(subject.kind)
+    reader = Reader(subject.kind, bounded, pending, subject.generation, rule)
     walk = Walk(subject.content, reader)
     walk.run(subject.content.get("status"))
     if rule is not None:
@@ -52,7 +57,13 @@ def by_conditions(subject: Subject, rule: KindRule | None = None) -> Readiness:
 @lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def _is_bounded(kind: str) -> bool:
     words = split(kind)
-    return bool(words) and words[-1] in _BOUNDED
+    return bool(words) and words[-1] in _BOUNDED and words[0] not in _SCHEDULED
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def _leaves_result(kind: str) -> bool:
+    """Whether bounded work of this kind is also the thing that it makes, such as a backup."""
+    return split(kind)[-1:] in _RESULTS
 
 
 def _existing(subject: Subject) -> Readiness:
@@ -84,11 +95,22 @@ def _stale(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness | N
     if not subject.generation:
         return None
     for path, value in walk.generations:
-        if reading.integer(value) != subject.generation:
-            return not_observed(subject, Evidence(path, _scalar(value)), reading.integer(value))
+        observed = _generation(value)
+        if observed != subject.generation:
+            # A condition that names the present generation is newer than the status as a whole.
+            if any(s.dated and s.state is State.FAILED for s in walk.signals):
+                return None
+            return not_observed(subject, Evidence(path, _scalar(value)), observed)
     if rule is not None and rule.observes and not walk.generations:
         return not_observed(subject, Evidence("status.observedGeneration", None), 0)
     return None
+
+
+def _generation(value: object) -> int:
+    """Also of ``3-<hash>``, as External Secrets writes what it synchronised."""
+    if isinstance(value, str):
+        value = value.partition("-")[0] or value
+    return reading.integer(value)
 
 
 def _scalar(value: object) -> str | int | float | bool | None:

@@ -27,7 +27,7 @@ class KeyRole(IntEnum):
     SIDE_PHASE = 5  # a word on some side of it: only bad news counts
     FLAG = 6  # a boolean on the whole object
     SIDE_FLAG = 7  # a boolean on some side: False counts
-    BAD_FLAG = 8  # a boolean of which True is bad news
+    BAD_FLAG = 8  # a boolean of which True is bad news, or a list of what is wrong
     PAUSE_FLAG = 9
     ERROR = 10  # a text or a list that should be empty
     RECORD = 11  # the outcome of the last operation
@@ -52,7 +52,7 @@ _GENERATIONS: Final = word_set(
     observedgeneration observedresourcegeneration lastobservedgeneration
     observedspecgeneration lastprocessedgeneration processedgeneration reconciledgeneration
     lastreconciledgeneration observedobjectgeneration lasthandledgeneration currentgeneration
-    deployedgeneration lastappliedgeneration generationobserved specgeneration
+    deployedgeneration lastappliedgeneration syncedresourceversion generationobserved specgeneration
     lastsyncedgeneration lastsuccessfulgeneration observedversiongeneration
     """
 )
@@ -137,7 +137,7 @@ def _exact(bare: str) -> KeyRole | None:
 def _flag(words: tuple[str, ...], last: str) -> KeyRole:
     if last in _SIDE_FLAG_WORDS:
         return KeyRole.PART if words[0] in v.NEGATION else KeyRole.SIDE_FLAG
-    if last in v.FAILURE:
+    if last in v.FAILURE or (words[0] in v.FAILURE and last not in ("count", "total")):
         return KeyRole.PART if words[0] in v.NEGATION else KeyRole.BAD_FLAG
     if last in v.SUSPENDED and words[0] not in v.NEGATION:
         return KeyRole.PAUSE_FLAG

@@ -12,7 +12,7 @@ from konstat.readiness import reading, wording
 from konstat.readiness.conditiontypes import TypeRole, role_of
 from konstat.readiness.kindrule import ConditionMeaning, KindRule, Meaning, Outcome
 from konstat.readiness.verdict import Evidence, Reason, State, Turn
-from konstat.readiness.words import Sense, is_users, of_message, of_reason
+from konstat.readiness.words import Sense, at_work, blames_user, is_left_out, is_users, of_message, of_reason
 
 
 class Signal(NamedTuple):
@@ -20,7 +20,7 @@ class Signal(NamedTuple):
 
     ``decides`` tells that it is enough for Ready when nothing speaks against it. ``nested`` tells
     that it is about a part of the object. ``rank`` orders signals of one state, the telling ones
-    first.
+    first. ``dated`` tells that it says itself that it is about the present generation.
     """
 
     state: State
@@ -33,6 +33,7 @@ class Signal(NamedTuple):
     rank: int = 5
     turn: Turn | None = None
     name: str = ""
+    dated: bool = False
 
     @property
     def evidence(self) -> Evidence:
@@ -44,12 +45,14 @@ class Reader(NamedTuple):
 
     kind: str
     bounded: bool
+    pending: bool  # bounded work that leaves no thing of its own, which could be ready
     generation: int
     rule: KindRule | None
 
 
 class Entry(NamedTuple):
-    """A condition and where it stands; ``odd`` tells that its status is none of the three."""
+    """A condition and where it stands; ``odd`` tells that its status is none of the three,
+    ``bare`` that it has none at all."""
 
     type: str
     status: str
@@ -59,6 +62,7 @@ class Entry(NamedTuple):
     place: str
     odd: bool
     nested: bool
+    bare: bool
 
     @property
     def path(self) -> str:
@@ -86,7 +90,7 @@ def of_outcome(
     text: str,
     path: str,
     value: Any,
-    words: tuple[str, ...] = (),
+    words: tuple[str, str] = ("", ""),
     nested: bool = False,
     decides: bool = True,
 ) -> Signal | None:
@@ -97,8 +101,9 @@ def of_outcome(
     if meaning == "Ignored":
         return None
     state, reason = _OUTCOMES[meaning]
-    if state is State.FAILED and (turn is Turn.USER or (turn is None and is_users(*words))):
-        reason = Reason.CONFIGURATION_REFUSED
+    if state is State.FAILED:
+        reason = Reason.CONFIGURATION_REFUSED if turn is Turn.USER else failure(*words)
+        reason = reason if turn is not Turn.OWNER else Reason.FAILURE_REPORTED
     return Signal(
         state,
         reason,
@@ -112,9 +117,10 @@ def of_outcome(
     )
 
 
-def failure(*texts: str) -> Reason:
-    """Whose fault a reported failure is, by its words."""
-    return Reason.CONFIGURATION_REFUSED if is_users(*texts) else Reason.FAILURE_REPORTED
+def failure(reason: str, message: str = "") -> Reason:
+    """Whose fault a reported failure is, by the words of its reason and phrases of its message."""
+    users = is_users(reason) or blames_user(message)
+    return Reason.CONFIGURATION_REFUSED if users else Reason.FAILURE_REPORTED
 
 
 def read_entry(entry: Mapping[str, Any], *, place: str, nested: bool, name: str = "") -> Entry:
@@ -131,6 +137,7 @@ def read_entry(entry: Mapping[str, Any], *, place: str, nested: bool, name: str 
         place,
         status == "Unknown" and raw not in ("Unknown", "unknown"),
         nested,
+        "status" not in entry,
     )
 
 
@@ -155,7 +162,11 @@ def of_condition(entry: Entry, reader: Reader) -> Signal | None:
     signal = _explained(entry, reader, role, meaning)
     if signal is not NOTHING_KNOWN:
         return signal
+    if entry.bare and role == "bad":
+        entry = entry._replace(status="True")  # listed only while it holds, as Argo CD does
     reason = of_reason(entry.reason) if entry.reason else Sense.NOTHING
+    if role == "supporting" and reason is Sense.SUSPENDED and is_left_out(entry.reason):
+        return None
     if entry.status == "True":
         return _when_true(entry, role, reason, reader)
     if entry.status == "False":
@@ -195,11 +206,11 @@ def _explained(
         text=told(entry),
         path=entry.path,
         value=entry.status,
-        words=(entry.reason,),
+        words=(entry.reason, entry.message),
         nested=entry.nested,
         decides=role in ("summary", "work"),
     )
-    return signal and signal._replace(name=entry.type)
+    return signal and signal._replace(name=entry.type, dated=bool(entry.generation))
 
 
 def _of_value(meaning: ConditionMeaning, status: str) -> Outcome | None:
@@ -253,6 +264,7 @@ def _signal(
         nested=entry.nested,
         rank=_RANKS.get(entry.type, 4) + (5 if entry.nested else 0),
         name=entry.type,
+        dated=bool(entry.generation),
     )
 
 
@@ -266,7 +278,7 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
     if role == "foreign":
         return None
     if reason is Sense.FAILED:
-        return _signal(entry, State.FAILED, failure(entry.reason))
+        return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
     if role == "progress":
         if entry.reason in _STEADY or reason is Sense.GOOD:
             return _signal(entry, State.READY, Reason.CONDITIONS_MET)
@@ -277,7 +289,7 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
         if reader.bounded:
             return _signal(entry, State.PROGRESSING, Reason.RUNNING)
         return _signal(entry, State.READY, Reason.CONDITIONS_MET)
-    if reason is Sense.PROGRESS and role != "supporting":
+    if role != "supporting" and at_work(entry.reason):
         return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
     if role == "work":
         return _signal(entry, State.READY, Reason.COMPLETED, decides=True)
@@ -289,14 +301,14 @@ def _bad_reason(entry: Entry) -> Reason:
         return Reason.STALLED
     if entry.type == "Degraded":
         return Reason.DEGRADED
-    return failure(entry.type, entry.reason)
+    return failure(f"{entry.type} {entry.reason}", entry.message)
 
 
 def _when_false(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
     if role in ("bad", "suspended", "terminating"):
         return None
     if reason is Sense.FAILED:
-        return _signal(entry, State.FAILED, failure(entry.reason))
+        return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
     if role in ("foreign", "running"):
         return None
     if role == "progress":
@@ -329,8 +341,6 @@ def _when_unknown(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
         return _signal(entry, State.SUSPENDED, Reason.PAUSED)
     if role == "bad" or entry.odd or reason is Sense.UNKNOWN:
         return _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)
-    if reason is Sense.FAILED:
-        return _signal(entry, State.FAILED, failure(entry.reason))
     if role != "progress" and (role == "summary" or reason is Sense.PROGRESS):
         return _signal(entry, State.PROGRESSING, Reason.CONDITION_UNKNOWN)
     return _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)

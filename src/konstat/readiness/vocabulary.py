@@ -30,7 +30,7 @@ FAILURE: Final = word_set(
     timeout timeouts expired exceeded exceeds overdue exhausted insufficient
     unsupported misconfigured misconfiguration misconfigurations unresolved unresolvable
     undefined unrecognized unparsable unparseable unsatisfiable impossible infeasible
-    missing nonexistent lost unreachable disconnected offline down dead
+    missing nonexistent lost unreachable disconnected offline already
     degraded unhealthy stalled stuck blocked unschedulable evicted red emergency severe
     violation violations violated noncompliant unable cannot cant couldnt
     unrecoverable irrecoverable undeliverable unexpected rolledback
@@ -54,7 +54,7 @@ PROGRESS: Final = word_set(
     establishing connecting detecting discovering detaching expanding growing shrinking booting
     imaging inspecting incomplete unready notready uninitialized unprovisioned converging
     activating adopting ongoing unbound unsynced outdated outofsync outofdate yellow startup
-    rolling rollingback rollingupdate rollback submitted unassigned unattached notstarted
+    rolling scalingdown scalingup rollingback rollingupdate rollback submitted unassigned unattached notstarted
     undeployed unreconciled delayed deferred postponed partial partially throttled throttling
     settling catchup reconnecting rebuilding resyncing reloading
     """
@@ -113,7 +113,7 @@ NOT_PROGRESS: Final = word_set(
     listing billing monitoring logging networking ping ring setting settings remaining missing
     failing warning running serving working listening functioning during using having being
     scheduling pricing peering tracing auditing king spring bring single housing sharing
-    autoscaling loadbalancing hosting encoding according following sizing
+    watching autoscaling loadbalancing hosting encoding according following sizing
     """
 )
 # Who has to act on a failure: whoever wrote the spec, when one of these stands beside it.
@@ -130,6 +130,17 @@ USERS: Final = word_set(
     """
 )
 
+# Phases that mean more, or something else, when they stand alone.
+ALONE: Final[dict[str, str]] = {
+    **dict.fromkeys("unavailable down dead notok nok ko".split(), "FAILED"),
+    **dict.fromkeys("new init initial initialized created".split(), "EARLY"),
+    **dict.fromkeys("accepted prepared scheduled assigned allocated launched".split(), "EARLY"),
+    **dict.fromkeys("claimed admitted approved started registered".split(), "EARLY"),
+    **dict.fromkeys("processed applied exported uploaded valid resolved".split(), "GOOD"),
+    **dict.fromkeys("idle standby detached unused empty".split(), "GOOD"),
+    **dict.fromkeys("unknown undetermined".split(), "UNKNOWN"),
+}
+
 # What follows "not": not there yet, or a refusal.
 NOT_YET: Final = word_set(
     """
@@ -144,7 +155,7 @@ NOT_YET: Final = word_set(
 NOT_FAILED: Final = word_set(
     """
     found supported allowed permitted accepted valid authorized authenticated exist exists
-    granted compatible enabled admitted unique implemented recognized acceptable
+    granted compatible admitted unique implemented recognized acceptable
     """
 )
 
@@ -156,10 +167,18 @@ MESSAGE_FAILURES: Final = (
     "timed out", "timeout", "refused", "no such", "unsupported", "not supported", "exceeded",
     "must be", "must not", "must have", "not allowed", "crashloop", "backoff", "back-off",
     "imagepull", "misconfigur", "conflict", "rejected", "unreachable", "is missing", "no matches",
-    "panic", "oomkilled", "not permitted", "x509", "already exists", "unhealthy", "degraded",
+    "panic", "oomkilled", "not permitted", "x509", "already exists", "already in use", "unhealthy", "degraded",
     "not recognized", "malformed", "insufficient", "no route to host", "is required",
 )  # fmt: skip
 MESSAGE_HARMLESS: Final = ("no error", "0 error", "without error", "no failure", "0 failed")
 MESSAGE_PROGRESS: Final = (
     "in progress", "waiting ", "not yet", "being ", "pending", "still ", "will be ",
+)  # fmt: skip
+MESSAGE_USERS: Final = (
+    "not found", "does not exist", "doesn't exist", "invalid", "specification", " spec", "forbidden",
+    "unauthorized", "denied", "not support", "unsupported", "already in use", "already exists",
+    "did not match", "must be", "must not", "must have", "is required", "not allowed", "quota",
+    "credentials", "no matches for", "malformed", "unknown field", "is missing", "incorrect",
+    "does not have", "doesn't have", "not permitted", "no such", "cannot parse", "yaml", "template",
+    "accumulating", "immutable", "conflicts with",
 )  # fmt: skip

@@ -30,6 +30,7 @@ _JOINED: Final = {
     ("split", "brain"): "splitbrain", ("rolling", "back"): "rollingback",
     ("roll", "back"): "rollback", ("start", "up"): "startup", ("scale", "down"): "scaledown",
     ("shutting", "down"): "terminating", ("scaled", "down"): "scaledown",
+    ("scaling", "down"): "scalingdown", ("scaling", "up"): "scalingup",
     ("cool", "down"): "cooldown", ("count", "down"): "countdown", ("spin", "up"): "startup",
     ("clean", "up"): "cleanup", ("set", "up"): "setup", ("catching", "up"): "catchup",
     ("backed", "up"): "backedup", ("scaled", "up"): "scaledup", ("scale", "up"): "scaleup",
@@ -46,6 +47,7 @@ class Sense(IntEnum):
     READY = 2
     RUNNING = 3  # Ready, except for bounded work
     COMPLETED = 4
+    EARLY = 10  # a first step: work under way for bounded work, else a good word
     SUSPENDED = 5
     UNKNOWN = 6
     PROGRESS = 7
@@ -85,21 +87,25 @@ def of_reason(reason: str) -> Sense:
 def _weigh(words: Sequence[str]) -> Sense:
     if not words:
         return Sense.NOTHING
-    senses = list(_senses(words))
-    if is_progress(words[0]) and words[0] not in ("rollback", "partially", "partial"):
-        # "WaitingForFailedPod" waits, but "ProvisioningFailed" has failed.
-        waits = words[0] in _WAITS or Sense.FAILED not in senses
-        if waits:
-            return Sense.PROGRESS
-    if Sense.FAILED in senses:
-        return Sense.FAILED
-    for sense in (Sense.TERMINATING, Sense.SUSPENDED, Sense.PROGRESS, Sense.UNKNOWN, Sense.GOOD):
+    senses = _senses(words)
+    if words[0] in _WAITS:
+        # "WaitingForFailedPod" waits, "ProvisioningFailed" has failed.
+        return Sense.PROGRESS
+    if Sense.TERMINATING in senses and len(words) > 1:
+        # "SecretDeleted" tells of something else's end.
+        senses = [Sense.PROGRESS if s is Sense.TERMINATING else s for s in senses]
+    if Sense.FAILED not in senses and is_progress(words[0]):
+        return Sense.PROGRESS
+    for sense in _REASON_ORDER:
         if sense in senses:
             return sense
     return Sense.NOTHING
 
 
 _WAITS: Final = word_set("waiting wait waits await awaits awaiting pending")
+_REASON_ORDER: Final = (
+    Sense.FAILED, Sense.TERMINATING, Sense.SUSPENDED, Sense.PROGRESS, Sense.UNKNOWN, Sense.GOOD,
+)  # fmt: skip
 
 
 def _senses(words: Sequence[str]) -> list[Sense]:
@@ -125,6 +131,8 @@ def _denied(negation: str, word: str, following: Sequence[str]) -> Sense:
         return Sense.GOOD
     if word in v.NOT_FAILED:
         return Sense.FAILED
+    if word == "enabled":
+        return Sense.SUSPENDED
     if word in v.NOT_YET:
         return Sense.PROGRESS
     if is_progress(word) or word in v.SUSPENDED or word in v.TERMINATING:
@@ -164,6 +172,8 @@ def of_phase(text: str) -> Sense:
     words = split(text)
     if not words or len(text) > limits.READINESS_WORD_CHARACTERS:
         return Sense.NOTHING
+    if len(words) == 1 and words[0] in v.ALONE:
+        return Sense[v.ALONE[words[0]]]
     senses = _senses(words)
     if words[0] in _WAITS:
         return Sense.PROGRESS
@@ -183,6 +193,18 @@ def of_phase(text: str) -> Sense:
     return Sense.GOOD
 
 
+def at_work(reason: str) -> bool:
+    """Whether a reason plainly says that work is under way, by a word of the table."""
+    words = split(reason)
+    return of_reason(reason) is Sense.PROGRESS and any(word in v.PROGRESS for word in words)
+
+
+def is_left_out(reason: str) -> bool:
+    """Whether a reason says that a part was not asked for, which is no rest of the whole."""
+    words = split(reason)
+    return "disabled" in words or ("not" in words and "enabled" in words)
+
+
 @lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def of_message(text: str) -> Sense:
     """FAILED or PROGRESS where a message says so plainly, else NOTHING."""
@@ -199,6 +221,14 @@ def of_message(text: str) -> Sense:
     return Sense.NOTHING
 
 
-def is_users(*texts: str) -> bool:
-    """Whether a failure's texts speak of what the spec's author wrote or refers to."""
-    return any(word in v.USERS for text in texts for word in split(text))
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def is_users(text: str) -> bool:
+    """Whether a failure's word speaks of what the spec's author wrote or refers to."""
+    return any(word in v.USERS for word in split(text))
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def blames_user(message: str) -> bool:
+    """Whether a failure's message speaks of the spec, of what it refers to, or of a permission."""
+    line = message[: 4 * limits.READINESS_WORD_CHARACTERS].lower()
+    return any(phrase in line for phrase in v.MESSAGE_USERS)
