@@ -73,7 +73,7 @@ def read(events: Iterable[Mapping[str, Any]], reasons: Collection[str]) -> list[
             _time(entry, _TIMES),
         )
         for entry in events
-        if entry.get("reason") in reasons
+        if reading.text(entry.get("reason")) in reasons
     ]
 
 

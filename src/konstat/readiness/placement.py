@@ -119,7 +119,7 @@ def node_cause(content: Mapping[str, Any], around: Subject) -> Cause | None:
     status = reading.mapping(content.get("status"))
     name = reading.text(reading.at(content, "spec", "nodeName"))
     label = wording.steady(f"node {name}" if name else "its node")
-    lost = status.get("phase") == "Unknown" or status.get("reason") in _GONE
+    lost = status.get("phase") == "Unknown" or reading.text(status.get("reason")) in _GONE
     trouble = node_trouble(content, around)
     if trouble is None and not lost:
         return None
