@@ -105,15 +105,18 @@ class Worker:
 
     async def run(self) -> None:
         """Attempt keys until the queue is closed; then return after the attempt in hand."""
-        while True:
-            try:
-                uid = await self.queue.take()
-            except QueueClosed:
-                return
-            try:
-                await self._attempt(uid)
-            finally:
-                self.queue.done(uid)
+        async with open_tasks() as tasks:
+            reset = Reset(self._write_reset)
+            tasks.start(reset.run(), name="early status")
+            while True:
+                try:
+                    uid = await self.queue.take()
+                except QueueClosed:
+                    return
+                try:
+                    await self._attempt(uid, reset)
+                finally:
+                    self.queue.done(uid)
 
     def gone(self, last: Snapshot) -> None:
         """The resource is gone; ``last`` is its last state."""
@@ -123,7 +126,7 @@ class Worker:
         if self.controller.cleanup_function and leaked and not memory.cleaned:
             self._tell_leak(last)
 
-    async def _attempt(self, uid: str) -> None:
+    async def _attempt(self, uid: str, reset: Reset) -> None:
         snapshot = self._views.by_uid(self.controller.kind, uid)
         if snapshot is None:
             self.queue.drop(uid)
@@ -132,9 +135,9 @@ class Worker:
         begun = clock.monotonic()
         try:
             if snapshot.deleting:
-                await self._clean_up(snapshot)
+                await self._clean_up(snapshot, reset)
             else:
-                await self._reconcile(snapshot)
+                await self._reconcile(snapshot, reset)
         except KonstatError as error:
             # Not the author's attempt failed but our own write of finalizer or status: the key
             # comes back on a back-off of its own, so that conflicts do not slow attempts down.
@@ -186,7 +189,7 @@ class Worker:
 
     # --- reconcile ----------------------------------------------------------------------------
 
-    async def _reconcile(self, snapshot: Snapshot) -> None:
+    async def _reconcile(self, snapshot: Snapshot, reset: Reset) -> None:
         if self.controller.cleanup_function is not None:
             if not self._finalizer.is_on(snapshot):
                 marked = await self._finalizer.add(snapshot)
@@ -203,31 +206,35 @@ class Worker:
         except ModelError as error:
             await self._finish(snapshot, context, Ended(outcome=Outcome.of(error), error=error))
         else:
-            ended = await self._run(self.controller.require_complete(), snapshot, context)
+            function = self.controller.require_complete()
+            ended = await self._run(function, snapshot, context, reset)
             await self._finish(snapshot, context, ended)
 
     async def _run(
-        self, function: AttemptFunction, snapshot: Snapshot, context: LiveContext[Any]
+        self,
+        function: AttemptFunction,
+        snapshot: Snapshot,
+        context: LiveContext[Any],
+        reset: Reset,
     ) -> Ended:
         """Call the author's function, with an early status when it takes its time (promise 1)."""
         memory = self.memories[snapshot.uid]
         if memory.lingering is not None and not memory.lingering.done():
             return still_running(memory.lingering)
-        reset = Reset(snapshot, functools.partial(self._write_reset, snapshot))
-        async with open_tasks() as tasks:
-            reset.begin(tasks)
-            try:
-                ended = await run_attempt(
-                    function,
-                    context.resource,
-                    context,
-                    timeout_seconds=self.controller.attempt_timeout_seconds,
-                )
-            finally:
-                forgotten = context.close()
-            if forgotten and ended.outcome.ending is Ending.OBSERVED:
-                ended = not_awaited(forgotten)
-            await reset.end()
+        reset.begin(snapshot)
+        try:
+            ended = await run_attempt(
+                function,
+                context.resource,
+                context,
+                timeout_seconds=self.controller.attempt_timeout_seconds,
+            )
+        finally:
+            forgotten = context.close()
+            reset.stop()
+        if forgotten and ended.outcome.ending is Ending.OBSERVED:
+            ended = not_awaited(forgotten)
+        await reset.land()
         memory.lingering = ended.lingering
         if ended.lingering is not None:
             ended.lingering.add_done_callback(lambda _: self.queue.add(snapshot.uid))
@@ -268,7 +275,7 @@ class Worker:
     ) -> None:
         """Write the settlement over the newest view of the object that we have."""
         newest = self._views.by_uid(self.controller.kind, snapshot.uid) or snapshot
-        before = newest.content.get("status") or {}
+        before = newest.status or {}
         memory = self.memories[snapshot.uid]
         if memory.is_contested(settlement):
             log.error("%s: %s", snapshot.ref, _CONTESTED)
@@ -306,7 +313,7 @@ class Worker:
 
     # --- deletion -----------------------------------------------------------------------------
 
-    async def _clean_up(self, snapshot: Snapshot) -> None:
+    async def _clean_up(self, snapshot: Snapshot, reset: Reset) -> None:
         memory = self.memories[snapshot.uid]
         function = self.controller.cleanup_function
         if not self._finalizer.is_on(snapshot):
@@ -318,7 +325,7 @@ class Worker:
         memory.marked = True
         if function is not None:
             context = self._context(snapshot)
-            ended = await self._run(function, snapshot, context)
+            ended = await self._run(function, snapshot, context, reset)
             if ended.outcome.ending is not Ending.OBSERVED or ended.requeue_seconds is not None:
                 await self._finish(snapshot, context, _still_deleting(ended))
                 return
