@@ -118,6 +118,49 @@ class Builders:
         }
         return self.deployment(wanted, **{**given, **status})
 
+    def stateful_set(
+        self, wanted: int = 3, *, strategy: Any = None, **status: Any
+    ) -> dict[str, Any]:
+        """A complete StatefulSet of ``wanted`` pods; ``status`` changes fields of its status."""
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": {"name": "db", "uid": "s", "generation": 1},
+            "spec": {"replicas": wanted, "updateStrategy": strategy},
+            "status": {
+                "observedGeneration": 1,
+                "replicas": wanted,
+                "readyReplicas": wanted,
+                "availableReplicas": wanted,
+                "updatedReplicas": wanted,
+                "currentRevision": "r1",
+                "updateRevision": "r1",
+                **status,
+            },
+        }
+
+    def daemon_set(self, desired: int = 2, **status: Any) -> dict[str, Any]:
+        """A complete DaemonSet on ``desired`` nodes; ``status`` changes fields of its status."""
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "DaemonSet",
+            "metadata": {
+                "name": "agent",
+                "uid": "ds",
+                "generation": 1,
+                "annotations": {"deprecated.daemonset.template.generation": "2"},
+            },
+            "spec": {},
+            "status": {
+                "observedGeneration": 1,
+                "desiredNumberScheduled": desired,
+                "updatedNumberScheduled": desired,
+                "numberReady": desired,
+                "numberAvailable": desired,
+                **status,
+            },
+        }
+
     def replica_set(self, uid: str = "rs2", revision: int = 2, conditions: Any = ()) -> Any:
         return {
             "apiVersion": "apps/v1",

@@ -94,3 +94,62 @@ def test_R6_cron_job_whose_last_run_failed_is_failed(build: Any) -> None:
     assert seen(verdict) == (State.FAILED, Reason.JOB_FAILED)
     assert verdict.message.startswith("last run: ")
     assert verdict.generation == 4
+
+
+def test_R5_job_that_nobody_has_started(build: Any) -> None:
+    fresh = build.thing("batch/v1", "Job", {}, spec={})
+    verdict = build.judge(fresh)
+    assert seen(verdict) == (State.PROGRESSING, Reason.RUNNING)
+    assert "has not started" in verdict.message
+
+
+@pytest.mark.parametrize("reason", ["BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy"])
+def test_R5_job_failed_tells_how_its_last_pods_ended(build: Any, reason: str) -> None:
+    failed = job(build.condition("Failed", "True", reason, "see the pods"))
+    ended = {"name": "web", "ready": False, "state": build.ending(3, "no such table")}
+    dead = [build.pod(f"load-{i}", "j", ended, phase="Failed") for i in range(2)]
+    verdict = build.judge(failed, *dead)
+    assert seen(verdict) == (State.FAILED, Reason.JOB_FAILED)
+    assert verdict.message == (
+        f"the Job has failed: {reason}: see the pods; 2 of 2 pods: the pod has failed: container"
+        " web ended: exit code 3: no such table, e.g. pod load-0; read the pods' logs"
+    )
+
+
+def test_R6_cron_job_with_a_run_under_way_still_tells_that_the_last_one_failed(
+    build: Any,
+) -> None:
+    failed = run(build, "a", "2026-03-01T00:00:00Z", build.condition("Failed"))
+    now = run(build, "b", "2026-03-02T00:00:00Z")
+    busy = cron_job()
+    busy["status"] = {"active": [{"name": "b"}], "lastScheduleTime": "2026-03-02T00:00:00Z"}
+    assert seen(build.judge(busy, failed, now)) == (State.FAILED, Reason.JOB_FAILED)
+    assert build.judge(busy, now).ready
+    assert build.judge(busy, now).message == "a run is under way"
+
+
+@pytest.mark.parametrize(
+    ("scheduled", "succeeded", "active", "state", "words"),
+    [
+        (None, None, False, State.READY, "waits for its first run"),
+        ("12:00", "12:05", False, State.READY, "waits for its next run"),
+        ("12:00", "11:05", False, State.FAILED, "the last run did not succeed"),
+        ("12:00", "11:05", True, State.READY, "a run is under way"),
+        ("12:00", None, False, State.READY, "how its last run ended is not known"),
+    ],
+)
+def test_R6_cron_job_without_jobs_to_look_at_goes_by_its_times(
+    build: Any, scheduled: Any, succeeded: Any, active: bool, state: State, words: str
+) -> None:
+    def stamp(time: Any) -> Any:
+        return None if time is None else f"2026-03-01T{time}:00Z"
+
+    nightly = cron_job()
+    nightly["status"] = {
+        "lastScheduleTime": stamp(scheduled),
+        "lastSuccessfulTime": stamp(succeeded),
+        "active": [{"name": "x"}] if active else None,
+    }
+    verdict = build.judge(nightly)
+    assert verdict.state is state
+    assert words in verdict.message

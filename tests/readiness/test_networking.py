@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from konstat.readiness import Reason, State, compute
+from konstat.readiness import Reason, State, Turn, compute
 
 
 def service(status: Any = None, **spec: Any) -> dict[str, Any]:
@@ -67,3 +67,51 @@ def test_R11_ingress_is_ready_without_an_address() -> None:
     verdict = compute(ingress)
     assert verdict.ready
     assert "no address" in verdict.message
+
+
+def test_R10_load_balancer_tells_what_its_provider_says(build: Any) -> None:
+    waiting = service({"loadBalancer": {}}, type="LoadBalancer")
+    told = build.event("s", "SyncLoadBalancerFailed", "Error syncing load balancer: no quota left")
+    verdict = build.judge(waiting, told)
+    assert (verdict.reason, verdict.turn) == (Reason.LOAD_BALANCER_PENDING, Turn.OWNER)
+    assert "no quota left" in verdict.message
+    assert build.judge(waiting).turn is Turn.NOBODY
+    served = service({"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}, type="LoadBalancer")
+    assert build.judge(served, told).ready
+
+
+def test_R10_load_balancer_with_a_port_in_error_is_failed() -> None:
+    entry = {"ip": "192.0.2.1", "ports": [{"port": 80}, {"port": 443, "error": "PortInUse"}]}
+    verdict = compute(service({"loadBalancer": {"ingress": [entry]}}, type="LoadBalancer"))
+    assert verdict.state is State.FAILED
+    assert "port 443: PortInUse" in verdict.message
+
+
+WAITS = {"readiness.konstat.dev/wait-for-address": "true"}
+
+
+def ingress(annotations: Any = None, *, address: bool = False) -> dict[str, Any]:
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "i", "annotations": annotations},
+        "spec": {"ingressClassName": "lb"},
+        "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}] if address else []}},
+    }
+
+
+def test_R11_ingress_waits_for_its_address_where_it_is_told_to(build: Any) -> None:
+    verdict = build.judge(ingress(WAITS))
+    assert (verdict.state, verdict.reason) == (State.PROGRESSING, Reason.LOAD_BALANCER_PENDING)
+    assert build.judge(ingress(WAITS, address=True)).ready
+
+
+def test_R11_ingress_waits_where_its_class_is_told_to(build: Any) -> None:
+    kind = {"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass"}
+    waiting = {**kind, "metadata": {"name": "lb", "annotations": WAITS}}
+    assert build.judge(ingress(), waiting).state is State.PROGRESSING
+    assert build.judge(ingress(address=True), waiting).ready
+    refusing = {"readiness.konstat.dev/wait-for-address": "false"}
+    assert build.judge(ingress(refusing), waiting).ready
+    plain = {**kind, "metadata": {"name": "lb"}}
+    assert build.judge(ingress(), plain).ready

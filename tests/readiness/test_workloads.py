@@ -254,52 +254,35 @@ def test_without_related_the_own_status_decides(build: Any) -> None:
 # --- ReplicaSet, StatefulSet, DaemonSet ------------------------------------------------------
 
 
-def stateful_set(wanted: int = 3, *, strategy: Any = None, **status: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": {"name": "db", "uid": "s", "generation": 1},
-        "spec": {"replicas": wanted, "updateStrategy": strategy},
-        "status": {
-            "observedGeneration": 1,
-            "replicas": wanted,
-            "readyReplicas": wanted,
-            "availableReplicas": wanted,
-            "updatedReplicas": wanted,
-            "currentRevision": "r1",
-            "updateRevision": "r1",
-            **status,
-        },
-    }
-
-
 def test_R2_stateful_set_numbers(build: Any) -> None:
-    assert build.judge(stateful_set()).ready
-    assert build.judge(stateful_set(0)).reason is Reason.SCALED_TO_ZERO
-    assert build.judge(stateful_set(readyReplicas=2)).reason is Reason.PODS_NOT_READY
-    assert build.judge(stateful_set(replicas=4)).reason is Reason.SCALING_DOWN
-    assert build.judge(stateful_set(updateRevision="r2")).reason is Reason.ROLLING_OUT
+    assert build.judge(build.stateful_set()).ready
+    assert build.judge(build.stateful_set(0)).reason is Reason.SCALED_TO_ZERO
+    assert build.judge(build.stateful_set(readyReplicas=2)).reason is Reason.PODS_NOT_READY
+    assert build.judge(build.stateful_set(replicas=4)).reason is Reason.SCALING_DOWN
+    assert build.judge(build.stateful_set(updateRevision="r2")).reason is Reason.ROLLING_OUT
 
 
 def test_R2_stateful_set_partition(build: Any) -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
-    behind = stateful_set(strategy=strategy, updatedReplicas=0, updateRevision="r2")
+    behind = build.stateful_set(strategy=strategy, updatedReplicas=0, updateRevision="r2")
     assert build.judge(behind).reason is Reason.ROLLING_OUT
-    held = stateful_set(strategy=strategy, updatedReplicas=1, updateRevision="r2")
+    held = build.stateful_set(strategy=strategy, updatedReplicas=1, updateRevision="r2")
     assert build.judge(held).ready
 
 
 def test_D6_stateful_set_on_delete_with_nothing_ready_is_progressing(build: Any) -> None:
     strategy = {"type": "OnDelete"}
-    verdict = build.judge(stateful_set(strategy=strategy, readyReplicas=0))
+    verdict = build.judge(build.stateful_set(strategy=strategy, readyReplicas=0))
     assert seen(verdict) == (State.PROGRESSING, Reason.PODS_NOT_READY)
-    verdict = build.judge(stateful_set(strategy=strategy, updatedReplicas=1, updateRevision="r2"))
+    verdict = build.judge(
+        build.stateful_set(strategy=strategy, updatedReplicas=1, updateRevision="r2")
+    )
     assert verdict.ready
     assert "1 of 3 pods are of the new revision" in verdict.message
 
 
 def test_R2_stateful_set_waits_for_min_ready_seconds(build: Any) -> None:
-    young = stateful_set(availableReplicas=0)
+    young = build.stateful_set(availableReplicas=0)
     assert build.judge(young).reason is Reason.PODS_NOT_READY
     del young["status"]["availableReplicas"]  # not counted before Kubernetes 1.22
     assert build.judge(young).ready
@@ -309,41 +292,19 @@ def test_R2_stateful_set_waits_for_min_ready_seconds(build: Any) -> None:
 
 def test_R2_stateful_set_names_a_broken_pod_of_an_old_revision(build: Any) -> None:
     pod = build.pod("db-0", "s", build.waiting("ImagePullBackOff"))
-    verdict = build.judge(stateful_set(readyReplicas=2, updateRevision="r2"), pod)
+    verdict = build.judge(build.stateful_set(readyReplicas=2, updateRevision="r2"), pod)
     assert seen(verdict) == (State.FAILED, Reason.IMAGE_PULL_FAILED)
 
 
-def daemon_set(desired: int = 2, **status: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {
-            "name": "agent",
-            "uid": "ds",
-            "generation": 1,
-            "annotations": {"deprecated.daemonset.template.generation": "2"},
-        },
-        "spec": {},
-        "status": {
-            "observedGeneration": 1,
-            "desiredNumberScheduled": desired,
-            "updatedNumberScheduled": desired,
-            "numberReady": desired,
-            "numberAvailable": desired,
-            **status,
-        },
-    }
-
-
 def test_R3_daemon_set_numbers(build: Any) -> None:
-    assert build.judge(daemon_set()).ready
-    assert build.judge(daemon_set(updatedNumberScheduled=1)).reason is Reason.ROLLING_OUT
-    assert build.judge(daemon_set(numberAvailable=1)).reason is Reason.PODS_NOT_READY
-    assert seen(build.judge(daemon_set(0))) == (State.READY, Reason.NO_MATCHING_NODES)
+    assert build.judge(build.daemon_set()).ready
+    assert build.judge(build.daemon_set(updatedNumberScheduled=1)).reason is Reason.ROLLING_OUT
+    assert build.judge(build.daemon_set(numberAvailable=1)).reason is Reason.PODS_NOT_READY
+    assert seen(build.judge(build.daemon_set(0))) == (State.READY, Reason.NO_MATCHING_NODES)
 
 
 def test_R3_daemon_set_on_delete_is_ready_with_old_pods(build: Any) -> None:
-    held = daemon_set(updatedNumberScheduled=0)
+    held = build.daemon_set(updatedNumberScheduled=0)
     held["spec"]["updateStrategy"] = {"type": "OnDelete"}
     verdict = build.judge(held)
     assert verdict.ready
@@ -351,7 +312,7 @@ def test_R3_daemon_set_on_delete_is_ready_with_old_pods(build: Any) -> None:
 
 
 def test_R3_daemon_set_nobody_has_counted_is_unknown(build: Any) -> None:
-    uncounted = daemon_set()
+    uncounted = build.daemon_set()
     del uncounted["status"]["desiredNumberScheduled"]
     assert seen(build.judge(uncounted)) == (State.UNKNOWN, Reason.STATUS_NOT_REPORTED)
 
@@ -359,7 +320,7 @@ def test_R3_daemon_set_nobody_has_counted_is_unknown(build: Any) -> None:
 def test_R3_daemon_set_looks_at_pods_of_the_newest_template(build: Any) -> None:
     old = build.pod("a", "ds", build.waiting("ErrImagePull"))
     old["metadata"]["labels"] = {"pod-template-generation": "1"}
-    short = daemon_set(numberReady=1, numberAvailable=1)
+    short = build.daemon_set(numberReady=1, numberAvailable=1)
     assert build.judge(short, old).state is State.PROGRESSING
     old["metadata"]["labels"] = {"pod-template-generation": "2"}
     assert build.judge(short, old).reason is Reason.IMAGE_PULL_FAILED
@@ -372,3 +333,41 @@ def test_R4_replica_set_numbers(build: Any) -> None:
     assert build.judge(rs).ready
     rs["status"]["replicas"] = 4
     assert build.judge(rs).reason is Reason.SCALING_DOWN
+
+
+def test_R4_replica_set_with_pods_of_other_labels_is_progressing(build: Any) -> None:
+    rs = build.replica_set()
+    rs["status"].update(replicas=3, readyReplicas=3, availableReplicas=3, fullyLabeledReplicas=2)
+    assert seen(build.judge(rs)) == (State.PROGRESSING, Reason.ROLLING_OUT)
+    rs["status"]["fullyLabeledReplicas"] = 3
+    assert build.judge(rs).ready
+
+
+def test_R4_replica_set_needs_its_pods_available(build: Any) -> None:
+    rs = build.replica_set()
+    rs["status"].update(replicas=3, readyReplicas=3, availableReplicas=2)
+    assert seen(build.judge(rs)) == (State.PROGRESSING, Reason.PODS_NOT_READY)
+
+
+def test_R4_replication_controller_is_judged_alike(build: Any) -> None:
+    numbers = {"replicas": 2, "readyReplicas": 2, "availableReplicas": 2}
+    status = {**numbers, "observedGeneration": 1}
+    controller = build.thing("v1", "ReplicationController", status, spec={"replicas": 2})
+    assert build.judge(controller).ready
+    controller["status"]["readyReplicas"] = 1
+    assert not build.judge(controller).ready
+    controller["status"] = {"replicas": 2}
+    assert build.judge(controller).reason is Reason.GENERATION_NOT_OBSERVED
+    refused = {**numbers, "observedGeneration": 1, "conditions": [build.quota_failure()]}
+    controller["status"] = refused
+    assert build.judge(controller).reason is Reason.QUOTA_EXCEEDED
+
+
+def test_R1_deployment_paused_over_broken_pods_says_so(build: Any) -> None:
+    deployment = build.rolling()
+    deployment["spec"]["paused"] = True
+    broken = build.pod("web-1", "rs2", build.waiting("ErrImagePull"))
+    verdict = build.judge(deployment, build.replica_set(), broken)
+    assert seen(verdict) == (State.SUSPENDED, Reason.PAUSED)
+    assert "meanwhile image web:1 of container web cannot be pulled" in verdict.message
+    assert "meanwhile" not in build.judge(deployment, build.replica_set(), build.pod()).message
