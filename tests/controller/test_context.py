@@ -177,7 +177,7 @@ async def test_H8_at_rest_nothing_is_written_or_read(stage: Stage) -> None:
         (triggers,) = manager._triggers
         before = len(stage.tap.requests)
         noter.attempts.clear()
-        triggers.add_all(fresh=False)  # a resync
+        await triggers.add_all()  # a resync
         await spin(lambda: len(noter.attempts) == 5)
         await quiet(stage.tap)
         assert len(stage.tap.requests) == before

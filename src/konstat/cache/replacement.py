@@ -99,4 +99,6 @@ class Replacement:
 
 
 def _same(present: Snapshot, listed: Snapshot) -> bool:
+    if present is listed:
+        return True  # `add` has compared it already; comparing unpacks both
     return present.resource_version == listed.resource_version and present.data == listed.data

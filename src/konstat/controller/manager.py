@@ -268,19 +268,20 @@ async def _follow(triggers: Triggers, informer: Informer) -> None:
     """Attempt everything anew when a kind becomes readable, and when it stays unreadable (H3)."""
     readable = informer.state == "synced"
     while True:
-        await informer.wait_changed()
+        if (informer.state == "synced") == readable:
+            await informer.wait_changed()
         if informer.state == "synced":
             if not readable:
-                triggers.add_all(fresh=True)
+                await triggers.add_all()
             readable = True
         elif readable:
             # A server that starts refuses for a moment what it allows: that is no news (F29).
             await clock.sleep(limits.UNREADABLE_SECONDS)
             readable = informer.state == "synced"
-            triggers.add_all(fresh=readable)
+            await triggers.add_all()
 
 
 async def _resync(triggers: Triggers, seconds: float) -> None:
     while True:
         await clock.sleep(seconds)
-        triggers.add_all(fresh=False)
+        await triggers.add_all()

@@ -7,9 +7,13 @@ attempt looks at the world as it is then.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Iterable
 
+import msgspec
+
+from konstat.base import clock, limits
 from konstat.cache import Change, Informer
 from konstat.controller.controller import Controller, Found, Watch
 from konstat.controller.views import CAUSES, Views
@@ -40,7 +44,8 @@ class Triggers:
         """Start the informers and subscribe."""
         controller, views = self._controller, self._views
         for informer in views.open(controller.kind):
-            informer.subscribe(self._on_resource, writer=views.writer)
+            follow = functools.partial(self._on_resource, informer)
+            informer.subscribe(follow, writer=views.writer)
             self._note(informer, required=True)
         own = tuple(self.informers)
         for owned in controller.owns:
@@ -63,7 +68,8 @@ class Triggers:
             return
         self._children.add(key)
         for informer in self._views.open(owned.kind):
-            informer.subscribe(self._on_child, writer=self._views.writer)
+            follow = functools.partial(self._on_child, informer)
+            informer.subscribe(follow, writer=self._views.writer)
             self._note(informer, required=required)
 
     def _note(self, informer: Informer, *, required: bool) -> None:
@@ -72,19 +78,21 @@ class Triggers:
         if required and informer not in self.required:
             self.required.append(informer)
 
-    def _on_resource(self, change: Change) -> None:
+    def _on_resource(self, informer: Informer, change: Change) -> None:
         if change.new is None:
             if change.old is not None:
                 self.worker.gone(change.old)
             return
-        self.worker.queue.add(change.new.uid)
+        # What the first list holds is mostly settled: a change must not wait for all of it.
+        fresh = informer.state == "synced" or not _is_settled(change.new)
+        self.worker.queue.add(change.new.uid, fresh=fresh)
 
-    def _on_child(self, change: Change) -> None:
+    def _on_child(self, informer: Informer, change: Change) -> None:
         for snapshot in (change.old, change.new):
             if snapshot is not None and snapshot.controller_uid:
                 uid = self._views.resource_uid(self._controller.kind, snapshot)
                 if uid:
-                    self.worker.queue.add(uid)
+                    self.worker.queue.add(uid, fresh=informer.state == "synced")
 
     def add_named(self, found: Iterable[Found], namespace: str) -> None:
         """Add the resources that a watch's map function names."""
@@ -97,11 +105,34 @@ class Triggers:
                 if snapshot is not None:
                     self.worker.queue.add(snapshot.uid)
 
-    def add_all(self, *, fresh: bool) -> None:
-        """Add every resource: the slow resync, or a kind that became readable."""
+    async def add_all(self) -> None:
+        """Add every resource, behind what changes: the slow resync, or a kind became readable."""
         for informer in self._views.open(self._controller.kind):
-            for snapshot in informer.store.list():
-                self.worker.queue.add(snapshot.uid, fresh=fresh)
+            for number, uid in enumerate(informer.store.uids(), 1):
+                if informer.store.by_uid(uid) is not None:
+                    self.worker.queue.add(uid, fresh=False)
+                if number % limits.RESYNC_SLICE_KEYS == 0:
+                    await clock.sleep(0)
+
+
+class _Observed(msgspec.Struct, rename="camel"):
+    observed_generation: int | None = None
+
+
+class _Settled(msgspec.Struct):
+    status: _Observed | None = None
+
+
+_settled = msgspec.json.Decoder(_Settled)
+
+
+def _is_settled(snapshot: Snapshot) -> bool:
+    """Whether the status is of the present spec, as far as it says; reads nothing else of it."""
+    try:
+        status = _settled.decode(snapshot.data).status
+    except msgspec.ValidationError:
+        return False
+    return status is not None and status.observed_generation == snapshot.generation
 
 
 class _Mapping:
