@@ -20,6 +20,7 @@ from konstat.base import clock, limits
 from konstat.base.tasks import Tasks, open_tasks
 from konstat.cache import Informer, Informers
 from konstat.client import Client
+from konstat.controller.availability import Availability, name_of
 from konstat.controller.controller import Controller
 from konstat.controller.triggers import Triggers
 from konstat.controller.views import Views
@@ -64,6 +65,7 @@ class Manager:
         self._namespaces = _checked(namespaces)
         self._wanted_address = health_address
         self._triggers: list[Triggers] = []
+        self._availability = Availability(client, ())
         self._recorders: list[Recorder] = []
         self._starting = {controller.kind.resource for controller in controllers}
         self._attempts: list[asyncio.Task[Any]] = []
@@ -87,6 +89,7 @@ class Manager:
             services.start(watch_loop(self.metrics.blocked_seconds.inc), name="watchdog")
             informers = Informers(self._client, services)
             self._triggers = [self._prepare(c, informers, services) for c in self.controllers]
+            self._availability = Availability(self._client, self._triggers)
             if self._wanted_address is None:
                 await self._work(services)
                 return
@@ -127,7 +130,7 @@ class Manager:
         return triggers
 
     async def _work(self, services: Tasks) -> None:
-        services.start(self._report_unavailable(), name="unavailable kinds")
+        services.start(self._availability.run(), name="unavailable kinds")
         async with open_tasks() as attempts:
             starts = [
                 attempts.start(self._begin(one, attempts, services), name="start")
@@ -138,7 +141,7 @@ class Manager:
             for start in starts:
                 start.cancel()
             for triggers in self._triggers:
-                triggers.worker.queue.close()
+                triggers.worker.end()
             await self._end_attempts()
         await self._flush_events()
 
@@ -146,6 +149,7 @@ class Manager:
         """Start the workers of one controller once its kinds are read; no other waits for it."""
         controller = triggers.worker.controller
         await _wait_readable(triggers.informers)
+        await self._availability.begin(triggers)
         for number in range(controller.concurrency):
             work = triggers.worker.run()
             self._attempts.append(attempts.start(work, name=f"{controller!r} {number}"))
@@ -174,53 +178,18 @@ class Manager:
             waiting = sum(recorder.statistics().waiting for recorder in self._recorders)
             log.warning("%d events were not recorded", waiting)
 
-    async def _report_unavailable(self) -> None:
-        """Say, and say again when it changes, which kinds cannot be read."""
-        required = {informer for one in self._triggers for informer in one.required}
-        informers = list(dict.fromkeys(i for one in self._triggers for i in one.informers))
-        told: dict[Informer, str] = {}
-        while True:
-            for informer in informers:
-                problem = _problem_of(informer)
-                if problem and told.get(informer) != problem:
-                    level = logging.WARNING if informer in required else logging.INFO
-                    log.log(level, "%s: %s", _name_of(informer), problem)
-                elif told.get(informer) and not problem:
-                    log.info("%s can be read again", _name_of(informer))
-                told[informer] = problem
-            await clock.sleep(limits.LOOP_WATCH_SECONDS * 4)
-
     # --- health -------------------------------------------------------------------------------
 
     def _alive(self) -> Mapping[str, str]:
         return {}
 
     def _ready(self) -> Mapping[str, str]:
-        problems = {
-            _name_of(informer): informer.problem or informer.state
-            for one in self._triggers
-            for informer in one.required
-            if informer.state != "synced"
-        }
+        problems = dict(self._availability.problems())
         if self._starting:
             problems["manager"] = f"starting: {', '.join(sorted(self._starting))}"
         if self._stopping.is_set():
             problems["manager"] = "stopping"
         return problems
-
-
-def _problem_of(informer: Informer) -> str:
-    """Why a kind cannot be read, worth telling; a first list that is under way is not."""
-    if informer.state == "synced":
-        return ""
-    if informer.state == "unsynced" and not informer.statistics().watcher.errors:
-        return ""
-    if informer.state == "not installed":
-        return (
-            f"{informer.problem}: the cluster does not serve it; install its CRD (`konstat run"
-            " --install-crds`, or `konstat crd … | kubectl apply -f -`), it is then noticed"
-        )
-    return informer.problem
 
 
 def _require_distinct(controllers: Iterable[Controller[Any]]) -> None:
@@ -242,11 +211,6 @@ def _checked(namespaces: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(namespaces))
 
 
-def _name_of(informer: Informer) -> str:
-    place = f" in {informer.namespace}" if informer.namespace else ""
-    return f"{informer.kind.resource}{place}"
-
-
 async def _wait_readable(informers: Iterable[Informer]) -> None:
     """Wait until each kind was read or is known to be forbidden or not installed.
 
@@ -260,7 +224,7 @@ async def _wait_readable(informers: Iterable[Informer]) -> None:
                 await informer.wait_synced(1.0)
             failing = informer.state == "unsynced" and informer.statistics().watcher.errors
             if failing and clock.monotonic() > deadline:
-                log.warning("%s: starting without it: %s", _name_of(informer), informer.problem)
+                log.warning("%s: starting without it: %s", name_of(informer), informer.problem)
                 break
 
 

@@ -28,7 +28,7 @@ class Triggers:
     """Subscribes one worker's queue to everything that its controller declares.
 
     After `open`, ``informers`` are all of them, ``required`` those without which the controller
-    cannot do its work, and ``others`` all but those of the resource itself.
+    cannot do its work, ``own`` those of the resource itself and ``others`` all but them.
     """
 
     def __init__(self, worker: Worker, views: Views) -> None:
@@ -38,6 +38,7 @@ class Triggers:
         self._children: set[tuple[str, str]] = set()
         self.required: list[Informer] = []
         self.informers: list[Informer] = []
+        self.own: list[Informer] = []
         self.others: list[Informer] = []
 
     def open(self) -> None:
@@ -47,7 +48,7 @@ class Triggers:
             follow = functools.partial(self._on_resource, informer)
             informer.subscribe(follow, writer=views.writer)
             self._note(informer, required=True)
-        own = tuple(self.informers)
+        self.own = list(self.informers)
         for owned in controller.owns:
             self._open_child(owned, required=True)
         for owned in controller.optional:
@@ -60,7 +61,7 @@ class Triggers:
             for informer in views.open(watch.kind.kind):
                 informer.subscribe(_Mapping(self, watch).on_change, writer=views.writer)
                 self._note(informer, required=True)
-        self.others = [informer for informer in self.informers if informer not in own]
+        self.others = [informer for informer in self.informers if informer not in self.own]
 
     def _open_child(self, owned: type[Resource[object, object]], *, required: bool) -> None:  # pyright: ignore[reportInvalidTypeArguments]
         key = (owned.kind.group, owned.kind.kind)

@@ -6,6 +6,7 @@ state, its own writes included. After it: `konstat.writing.StatusWriter` and the
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 from collections.abc import Mapping
@@ -86,6 +87,8 @@ class Worker:
     ) -> None:
         self.controller = controller
         self.queue = WorkQueue()
+        self._free = asyncio.Event()
+        self._ends = False
         self.memories = Memories(metrics, controller.kind.kind)
         self._client = client
         self._views = views
@@ -104,7 +107,7 @@ class Worker:
         }
 
     async def run(self) -> None:
-        """Attempt keys until the queue is closed; then return after the attempt in hand."""
+        """Attempt keys until `end`; then return after the attempt in hand."""
         async with open_tasks() as tasks:
             reset = Reset(self._write_reset)
             tasks.start(reset.run(), name="early status")
@@ -114,9 +117,24 @@ class Worker:
                 except QueueClosed:
                     return
                 try:
-                    await self._attempt(uid, reset)
+                    await self._free.wait()
+                    if not self._ends:
+                        await self._attempt(uid, reset)
                 finally:
                     self.queue.done(uid)
+
+    def hold(self, problem: str) -> None:
+        """Begin no attempt while there is a problem with the kind; an empty one lets go."""
+        if problem:
+            self._free.clear()
+        else:
+            self._free.set()
+
+    def end(self) -> None:
+        """Take nothing more; attempts in hand go on."""
+        self._ends = True
+        self.queue.close()
+        self._free.set()
 
     def gone(self, last: Snapshot) -> None:
         """The resource is gone; ``last`` is its last state."""
