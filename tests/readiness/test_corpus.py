@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import sys
+from collections.abc import Callable, Iterator
 from importlib import resources
 from typing import Any
 
@@ -76,6 +78,79 @@ def test_no_verdict_of_the_general_reading_is_too_good():
     # More than the above: it also leaves out the functions for custom kinds of Kubernetes itself.
     custom = [s for s in GENERAL if (s.group, s.kind) not in RULES or s.group.count(".") > 2]
     assert too_good(status_corpus.judged(status_corpus.general, custom)) == []
+
+
+# --- each ready sample made worse -------------------------------------------------------------
+
+READY = [sample for sample in status_corpus.samples() if sample.state is State.READY]
+# Newer versions of these kinds have no status, and one object may be read in any version.
+WITHOUT_STATUS = {("notification.toolkit.fluxcd.io", "Provider")}
+SUMMARIES = {"Accepted", "Available", "Healthy", "Programmed", "Ready", "Succeeded", "Synced"}
+
+
+def worse(change: Callable[[dict[str, Any]], object]) -> list[str]:
+    """The ready samples that ``change`` applies to and leaves Ready, by its own account or not."""
+    left: list[str] = []
+    for sample in READY:
+        changed = copy.deepcopy(dict(sample.object))
+        if change(changed) is False:
+            continue
+        for reading, judge in (("all rules", compute), ("no rules", status_corpus.general)):
+            if judge(changed).ready:
+                left.append(f"{sample.group} {sample.kind} {sample.name} by {reading}")
+    return left
+
+
+def conditions(value: Any) -> Iterator[dict[str, Any]]:
+    """Every condition of a status, also those of parents, listeners and the like."""
+    if isinstance(value, list):
+        for item in value:
+            yield from conditions(item)
+    elif isinstance(value, dict):
+        if "type" in value and "status" in value:
+            yield value
+        for member in value.values():
+            yield from conditions(member)
+
+
+def test_a_ready_sample_is_not_ready_for_a_newer_generation():
+    def change(content: dict[str, Any]) -> object:
+        status = content.get("status", {})
+        known = "observedGeneration" in status or any(
+            "observedGeneration" in c for c in conditions(status)
+        )
+        content["metadata"]["generation"] = content["metadata"].get("generation", 0) + 1
+        return known
+
+    assert worse(change) == []
+
+
+def test_a_ready_sample_is_not_ready_while_it_is_deleted():
+    def change(content: dict[str, Any]) -> None:
+        content["metadata"]["deletionTimestamp"] = "2026-02-05T10:00:00Z"
+
+    assert worse(change) == []
+
+
+def test_a_ready_sample_is_not_ready_without_what_its_status_says():
+    def change(content: dict[str, Any]) -> bool:
+        status = content.pop("status", {})
+        said = any(True for _ in conditions(status)) or bool({"phase", "state"} & set(status))
+        group = content["apiVersion"].rpartition("/")[0]
+        return said and (group, content["kind"]) not in WITHOUT_STATUS
+
+    assert worse(change) == []
+
+
+@pytest.mark.parametrize("status", ["False", "Unknown"])
+def test_a_ready_sample_is_not_ready_when_a_summary_turns(status: str):
+    def change(content: dict[str, Any]) -> bool:
+        found = [c for c in conditions(content.get("status")) if c["type"] in SUMMARIES]
+        for condition in found:
+            condition["status"] = status
+        return bool(found)
+
+    assert worse(change) == []
 
 
 # --- the figures themselves -------------------------------------------------------------------
