@@ -143,12 +143,28 @@ def test_a_ready_sample_is_not_ready_without_what_its_status_says():
 
 
 @pytest.mark.parametrize("status", ["False", "Unknown"])
-def test_a_ready_sample_is_not_ready_when_a_summary_turns(status: str):
+@pytest.mark.parametrize("place", range(4))
+def test_a_ready_sample_is_not_ready_when_one_summary_turns(place: int, status: str):
     def change(content: dict[str, Any]) -> bool:
         found = [c for c in conditions(content.get("status")) if c["type"] in SUMMARIES]
-        for condition in found:
-            condition["status"] = status
-        return bool(found)
+        if place < len(found):
+            found[place]["status"] = status
+        return place < len(found)
+
+    assert worse(change) == []
+
+
+@pytest.mark.parametrize("type_", ["Degraded", "Stalled"])
+def test_a_ready_sample_is_not_ready_beside_trouble(type_: str):
+    def change(content: dict[str, Any]) -> bool:
+        listed = content.get("status", {}).get("conditions")
+        group = content["apiVersion"].rpartition("/")[0]
+        if (group, content["kind"]) in RULES:  # the conditions of these kinds are a closed set
+            return False
+        if listed:
+            trouble = {"type": type_, "status": "True", "reason": "QuotaExceeded", "message": "no"}
+            listed.append(trouble)
+        return bool(listed)
 
     assert worse(change) == []
 
