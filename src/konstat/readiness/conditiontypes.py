@@ -130,8 +130,9 @@ def role_of(name: str, kind: str) -> TypeRole:
         return "supporting" if exact in ("summary", "work") and bare != name else exact
     words = split(bare)
     own = split(kind)
-    if own and len(words) > 1 and words[: len(own)] == own and words[-1] in _SUMMARY_ENDS:
-        return "summary" if len(words) == len(own) + 1 else "supporting"
+    if own and words[-1:] and words[: len(own)] == own and words[-1] in _SUMMARY_ENDS:
+        between = words[len(own) : -1]
+        return "summary" if between in ((), ("condition",)) else "supporting"
     return _by_words(words)
 
 
@@ -140,6 +141,8 @@ def _by_words(words: Sequence[str]) -> TypeRole:
         return "foreign"
     last = words[-1]
     negated = len(words) > 1 and words[-2] in v.NEGATION
+    if last in ("warning", "warnings") and not negated:
+        return "foreign"
     if last in v.FAILURE or last in _WARNS or words[0] in v.FAILURE:
         return "supporting" if negated or words[0] in v.NEGATION else "bad"
     if last == "running":

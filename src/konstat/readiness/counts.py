@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from konstat.base import limits
-from konstat.readiness import reading
+from konstat.readiness import reading, wording
+from konstat.readiness.keys import VERSIONED
 from konstat.readiness.kindrule import Count
 from konstat.readiness.paths import first_at, joined, parse_path
 from konstat.readiness.signals import Signal
@@ -19,7 +20,7 @@ from konstat.readiness.verdict import Reason, State
 from konstat.readiness.vocabulary import word_set
 from konstat.readiness.words import split
 
-_HAVE: Final = word_set("ready available updated healthy running")
+_HAVE: Final = word_set("ready available updated healthy running current")
 _WANTED: Final = word_set("desired total expected wanted target")
 _NOISE: Final = word_set("number count of num scheduled")
 _PLAIN: Final = word_set(
@@ -28,31 +29,38 @@ _PLAIN: Final = word_set(
     servers workers
     """
 )
-_LACKING: Final = word_set("unavailable unready notready")
+_LACKING: Final = word_set("unavailable unready unhealthy failed")
+
+
+_SORTS: Final = {
+    **dict.fromkeys(_HAVE, "have"),
+    **dict.fromkeys(_WANTED, "wanted"),
+    **dict.fromkeys(_LACKING, "lacking"),
+}
 
 
 @lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def _named(key: str) -> tuple[str, str]:
     """What a number counts: ("have", "replicas"), ("wanted", ""), or ("", "") for anything else."""
     words = [word for word in split(key) if word not in _NOISE]
-    have = [word for word in words if word in _HAVE]
-    wanted = [word for word in words if word in _WANTED]
-    lacking = [word for word in words if word in _LACKING]
-    rest = [word for word in words if word not in _HAVE | _WANTED | _LACKING]
-    if len(rest) > 1 or len(have) + len(wanted) + len(lacking) > 1:
+    rest = [word for word in words if word not in _SORTS and word != "not"]
+    sorts = [_SORTS[word] for word in words if word in _SORTS]
+    if len(rest) > 3 or len(sorts) > 1:
         return "", ""
-    noun = rest[0] if rest else ""
-    if have:
-        return "have", noun
-    if wanted:
-        return "wanted", noun
-    if lacking and (not noun or noun in _PLAIN):
-        return "lacking", noun
+    noun = " ".join(rest)
+    if sorts:
+        sort = "lacking" if "not" in words else sorts[0]
+        return (sort, noun) if sort != "lacking" or not rest or rest[-1] in _PLAIN else ("", "")
     return ("plain", noun) if noun in _PLAIN else ("", "")
 
 
 def signals(
-    numbers: Mapping[str, int], content: Mapping[str, Any], place: str, *, nested: bool
+    numbers: Mapping[str, int],
+    content: Mapping[str, Any],
+    place: str,
+    *,
+    nested: bool,
+    bounded: bool,
 ) -> Iterator[Signal]:
     """The signals of the numbers in one mapping; ``content`` is the object at the root only."""
     wanted: dict[str, tuple[str, int]] = {}
@@ -63,7 +71,7 @@ def signals(
             wanted[noun] = (joined(place, key), value)
         elif sort == "have":
             have.append((joined(place, key), noun, value))
-        elif sort == "lacking" and value > 0:
+        elif sort == "lacking" and value > 0 and not bounded:
             yield _short(
                 joined(place, key), value, f"{_shown(joined(place, key))} is {value}", nested
             )
@@ -90,7 +98,9 @@ def signals(
 
 def _asked(spec: Mapping[str, Any], noun: str) -> tuple[str, int] | None:
     """The number that the spec asks for under the same name."""
-    for key in (noun,) if noun else ("replicas", "size"):
+    head, *tail = noun.split()[:3] or ("",)
+    camel = head + "".join(word.capitalize() for word in tail)
+    for key in (camel,) if noun else ("replicas", "size"):
         value = spec.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
             return f"spec.{key}", value
@@ -131,3 +141,43 @@ def of_rule(count: Count, content: Mapping[str, Any]) -> Signal | None:
 
 def _number(value: Any, otherwise: int | None) -> int | None:
     return otherwise if value is None else reading.count(value)
+
+
+# --- texts ----------------------------------------------------------------------------------
+
+_NOW: Final = frozenset(("current",))
+_THEN: Final = word_set("desired target update expected")
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def _version_side(key: str) -> tuple[str, str]:
+    """("now", "revision") of ``currentRevision``, ("then", "revision") of ``updateRevision``."""
+    words = split(key)
+    if len(words) == 2 and words[1] in VERSIONED:
+        if words[0] in _NOW:
+            return "now", words[1]
+        if words[0] in _THEN:
+            return "then", words[1]
+    return "", ""
+
+
+def moving(node: Mapping[str, Any], place: str, *, nested: bool) -> Iterator[Signal]:
+    """Something that is still of another version than it is to be, in one mapping."""
+    now: dict[str, tuple[str, str]] = {}
+    then: dict[str, str] = {}
+    for key, value in node.items():
+        if not isinstance(key, str) or not isinstance(value, str) or not value:
+            continue
+        side, noun = _version_side(key)
+        if side == "now":
+            now[noun] = (key, value)
+        elif side == "then":
+            then[noun] = value
+    for noun, (key, value) in now.items():
+        wanted = then.get(noun, value)
+        if value != wanted:
+            path = joined(place, key)
+            text = f"{_shown(path)} is {wording.steady(value)}, not yet {wording.steady(wanted)}"
+            yield Signal(
+                State.PROGRESSING, Reason.RECONCILING, text, path, value, nested=nested, rank=7
+            )

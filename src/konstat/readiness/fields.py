@@ -9,7 +9,7 @@ and no more than `limits.READINESS_NODES` of them, no deeper than `limits.READIN
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from konstat.base import limits
 from konstat.readiness import counts, reading, wording
@@ -38,6 +38,14 @@ _HARMLESS: Final = frozenset(
 )
 _ERROR_TEXTS: Final = ("message", "description", "error", "reason", "code")
 _NESTED_DECIDING: Final = ("Accepted", "Programmed")
+
+
+class Beside(NamedTuple):
+    """What stands side by side in one mapping: numbers, words of parts, names of versions."""
+
+    numbers: dict[str, int]
+    words: dict[str, str]
+    versions: list[str]
 
 
 class Walk:
@@ -80,18 +88,31 @@ class Walk:
         if depth > limits.READINESS_DEPTH:
             self.cut = True
             return
-        numbers: dict[str, int] = {}
+        beside = Beside({}, {}, [])
         for key, value in node.items():
             self.visited += 1
             if self.visited > limits.READINESS_NODES:
                 self.cut = True
                 return
             if isinstance(key, str):
-                self._field(node, place, key, value, depth, numbers)
-        if numbers:
+                self._field(node, place, key, value, depth, beside)
+        self._together(node, place, beside, nested=depth > 0)
+
+    def _together(
+        self, node: Mapping[str, Any], place: str, beside: Beside, *, nested: bool
+    ) -> None:
+        """What the fields of one mapping say together."""
+        if beside.numbers:
+            content = {} if nested else self.content
             self.signals += counts.signals(
-                numbers, self.content if depth == 0 else {}, place, nested=depth > 0
+                beside.numbers, content, place, nested=nested, bounded=self.reader.bounded
             )
+        if beside.versions:
+            self.signals += counts.moving(node, place, nested=nested)
+        if nested and len(beside.words) == len(node):
+            # Names of parts, and a word for each.
+            for key, word in beside.words.items():
+                self._phase(joined(place, key), word, whole=False, nested=True)
 
     def _field(
         self,
@@ -100,10 +121,10 @@ class Walk:
         key: str,
         value: Any,
         depth: int,
-        numbers: dict[str, int],
+        beside: Beside,
     ) -> None:
         role = role_of_key(key)
-        if role is KeyRole.SKIP or value is None:
+        if value is None or (role is KeyRole.SKIP and not isinstance(value, int)):
             return
         if self._ignored or self._explained:
             path = joined(place, key)
@@ -112,14 +133,15 @@ class Walk:
         if isinstance(value, Mapping | list | tuple):
             self._container(role, node, joined(place, key), value, depth)
         elif isinstance(value, bool):
-            self._boolean(role, node, place, key, value, depth)
+            if role is not KeyRole.SKIP:
+                self._boolean(role, node, place, key, value, depth)
         elif isinstance(value, str):
-            self._text(role, node, place, key, value, depth, numbers)
+            self._text(role, node, place, key, value, depth, beside)
         elif isinstance(value, int):
             if role is KeyRole.GENERATION and depth == 0:
                 self.generations.append((joined(place, key), value))
-            elif len(numbers) < 64:
-                numbers[key] = value
+            else:
+                beside.numbers[key] = value
         elif role is KeyRole.GENERATION and depth == 0:
             self.generations.append((joined(place, key), value))
 
@@ -133,7 +155,9 @@ class Walk:
         elif role in (KeyRole.ERROR, KeyRole.BAD_FLAG):
             self._error(place, value)
         elif isinstance(value, Mapping):
-            if role is KeyRole.RECORD and depth == 0:
+            if isinstance(value.get("type"), str) and isinstance(value.get("status"), str | bool):
+                self._conditions((value,), place, depth + 1)
+            elif role is KeyRole.RECORD and depth == 0:
                 self._record(place, value)
             elif role is KeyRole.PHASE and depth == 0:
                 self._worded(place, value)
@@ -222,7 +246,7 @@ class Walk:
         key: str,
         value: str,
         depth: int,
-        numbers: dict[str, int],
+        beside: Beside,
     ) -> None:
         if role is KeyRole.PHASE:
             self._phase(joined(place, key), value, whole=depth == 0, node=node)
@@ -233,7 +257,15 @@ class Walk:
         elif role is KeyRole.GENERATION:
             if depth == 0:
                 self.generations.append((joined(place, key), value))
-        elif role is not KeyRole.PART:
+        elif role is KeyRole.REASON:
+            if depth == 0 and of_phase(value) is Sense.FAILED:
+                self._phase(joined(place, key), value, whole=False, node=node)
+        elif role is KeyRole.VERSION:
+            beside.versions.append(key)
+        elif role is KeyRole.PART:
+            if depth > 0 and value.isalpha() and of_phase(value) is not Sense.NOTHING:
+                beside.words[key] = value
+        else:
             flag = reading.three_valued(value)
             if flag != "Unknown":
                 self._boolean(role, node, place, key, flag == "True", depth)
@@ -267,6 +299,13 @@ class Walk:
 
     def _record(self, place: str, value: Mapping[str, Any]) -> None:
         """The last operation: a failure or work counts, a success only supports."""
+        for key in ("success", "succeeded"):
+            if value.get(key) is False:
+                path = joined(place, key)
+                text = f"{path.removeprefix('status.')} is false"
+                detail = _text_beside(value)
+                full = wording.with_detail(text, detail)
+                self._say(State.FAILED, failure("", detail), full, path, False)
         for key in _OUTCOME_KEYS:
             word = value.get(key)
             path = joined(place, key)

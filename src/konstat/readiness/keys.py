@@ -32,6 +32,8 @@ class KeyRole(IntEnum):
     ERROR = 10  # a text or a list that should be empty
     RECORD = 11  # the outcome of the last operation
     COUNT = 12
+    REASON = 13  # of a phase: bad news only
+    VERSION = 14  # what is there now, to be compared with what is to be there
 
 
 _PHASES: Final = word_set(
@@ -44,7 +46,8 @@ _PHASES: Final = word_set(
     applicationstate applicationstatus reconciliationstatus reconciliationstate
     reconcilestatus reconcilestate operatorstatus operatorstate databasestatus statusphase
     podphase workflowphase runningstate runningphase installstatus installphase
-    bootstrapstatus readiness readystate
+    bootstrapstatus readiness readystate operationalstatus
+    compliant compliancestate compliance stage
     """
 )
 _GENERATIONS: Final = word_set(
@@ -56,7 +59,7 @@ _GENERATIONS: Final = word_set(
     lastsyncedgeneration lastsuccessfulgeneration observedversiongeneration
     """
 )
-_FLAGS: Final = word_set("ready healthy available isready ishealthy readytouse")
+_FLAGS: Final = word_set("ready healthy available isready ishealthy readytouse applied")
 _SIDE_FLAG_WORDS: Final = word_set(
     """
     ready available healthy initialized provisioned synced installed deployed complete
@@ -92,6 +95,7 @@ _ERROR_ENDS: Final = word_set(
     """
 )
 _ERRORS: Final = word_set("error errors failure failures exception exceptions")
+VERSIONED: Final = word_set("version revision image generation hash")
 _COUNTED: Final = word_set(
     """
     ready available updated healthy running current desired total expected up unavailable
@@ -106,15 +110,21 @@ def role_of_key(key: str) -> KeyRole:
     if not words:
         return KeyRole.PART
     bare = "".join(words)
+    if bare == "reason":
+        return KeyRole.REASON
     exact = _exact(bare)
     if exact is not None:
         return exact
     last = words[-1]
+    if words[0] == "current" and len(words) == 2 and last in VERSIONED:
+        return KeyRole.VERSION
     if any(word in _ERRORS for word in words) and last in _ERROR_ENDS:
         return KeyRole.ERROR
     if words[0] in _ASIDE or last in _ASIDE:
         return KeyRole.SKIP
     if last in ("phase", "state", "status", "health"):
+        if len(words) > 1 and words[-2] == "cluster":
+            return KeyRole.PHASE
         return KeyRole.SIDE_PHASE
     return _flag(words, last)
 

@@ -12,7 +12,15 @@ from konstat.readiness import reading, wording
 from konstat.readiness.conditiontypes import TypeRole, role_of
 from konstat.readiness.kindrule import ConditionMeaning, KindRule, Meaning, Outcome
 from konstat.readiness.verdict import Evidence, Reason, State, Turn
-from konstat.readiness.words import Sense, at_work, blames_user, is_left_out, is_users, of_message, of_reason
+from konstat.readiness.words import (
+    Sense,
+    at_work,
+    blames_user,
+    is_left_out,
+    is_users,
+    of_message,
+    of_reason,
+)
 
 
 class Signal(NamedTuple):
@@ -197,6 +205,8 @@ def _explained(
     outcome: Outcome | Meaning | None = reasons.get(f"{entry.type}/{entry.reason}")
     if outcome is None and entry.status != _good_value(role):
         outcome = reasons.get(entry.reason) if role != "foreign" else None
+    if outcome is not None and role != "progress" and _flatters(entry, role, outcome):
+        outcome = None
     if outcome is None and meaning is not None:
         outcome = _of_value(meaning, entry.status)
     if outcome is None:
@@ -211,6 +221,12 @@ def _explained(
         decides=role in ("summary", "work"),
     )
     return signal and signal._replace(name=entry.type, dated=bool(entry.generation))
+
+
+def _flatters(entry: Entry, role: TypeRole, outcome: Outcome | Meaning) -> bool:
+    """Whether a rule's good word for a reason contradicts what the condition itself says."""
+    state = outcome.state if isinstance(outcome, Meaning) else outcome
+    return state in ("Ready", "Completed") and entry.status != _good_value(role)
 
 
 def _of_value(meaning: ConditionMeaning, status: str) -> Outcome | None:

@@ -54,8 +54,9 @@ PROGRESS: Final = word_set(
     establishing connecting detecting discovering detaching expanding growing shrinking booting
     imaging inspecting incomplete unready notready uninitialized unprovisioned converging
     activating adopting ongoing unbound unsynced outdated outofsync outofdate yellow startup
-    rolling scalingdown scalingup rollingback rollingupdate rollback submitted unassigned unattached notstarted
-    undeployed unreconciled delayed deferred postponed partial partially throttled throttling
+    rolling failover switchover scalingdown scalingup rollingback rollingupdate rollback
+    submitted unassigned unattached notstarted undeployed unreconciled delayed deferred
+    postponed partial partially throttled throttling
     settling catchup reconnecting rebuilding resyncing reloading
     """
 )
@@ -132,13 +133,23 @@ USERS: Final = word_set(
 
 # Phases that mean more, or something else, when they stand alone.
 ALONE: Final[dict[str, str]] = {
-    **dict.fromkeys("unavailable down dead notok nok ko".split(), "FAILED"),
-    **dict.fromkeys("new init initial initialized created".split(), "EARLY"),
-    **dict.fromkeys("accepted prepared scheduled assigned allocated launched".split(), "EARLY"),
-    **dict.fromkeys("claimed admitted approved started registered".split(), "EARLY"),
-    **dict.fromkeys("processed applied exported uploaded valid resolved".split(), "GOOD"),
-    **dict.fromkeys("idle standby detached unused empty".split(), "GOOD"),
-    **dict.fromkeys("unknown undetermined".split(), "UNKNOWN"),
+    **dict.fromkeys(word_set("unavailable down dead notok nok ko"), "FAILED"),
+    **dict.fromkeys(
+        word_set(
+            """
+            new init initial initialized created accepted prepared scheduled assigned allocated
+            launched claimed admitted approved started registered
+            """
+        ),
+        "EARLY",
+    ),
+    **dict.fromkeys(
+        word_set("processed applied exported uploaded resolved idle standby detached unused empty"),
+        "GOOD",
+    ),
+    "valid": "READY",
+    "unknown": "UNKNOWN",
+    "undetermined": "UNKNOWN",
 }
 
 # What follows "not": not there yet, or a refusal.
@@ -148,13 +159,13 @@ NOT_YET: Final = word_set(
     complete completed synced created reconciled bound established attached connected up active
     scheduled programmed assigned configured joined registered finished succeeded reported
     observed published issued healthy live online loaded elected updated uptodate processed set
-    enough reachable applied populated propagated launched bootstrapped resolved done
+    reachable applied populated propagated launched bootstrapped resolved done
     current latest converged
     """
 )
 NOT_FAILED: Final = word_set(
     """
-    found supported allowed permitted accepted valid authorized authenticated exist exists
+    found supported allowed permitted accepted valid enough authorized authenticated exist exists
     granted compatible admitted unique implemented recognized acceptable
     """
 )
@@ -167,18 +178,20 @@ MESSAGE_FAILURES: Final = (
     "timed out", "timeout", "refused", "no such", "unsupported", "not supported", "exceeded",
     "must be", "must not", "must have", "not allowed", "crashloop", "backoff", "back-off",
     "imagepull", "misconfigur", "conflict", "rejected", "unreachable", "is missing", "no matches",
-    "panic", "oomkilled", "not permitted", "x509", "already exists", "already in use", "unhealthy", "degraded",
-    "not recognized", "malformed", "insufficient", "no route to host", "is required",
+    "panic", "oomkilled", "not permitted", "x509", "already exists", "already in use",
+    "unhealthy", "degraded", "not recognized", "malformed", "insufficient", "no route to host",
+    "is required",
 )  # fmt: skip
 MESSAGE_HARMLESS: Final = ("no error", "0 error", "without error", "no failure", "0 failed")
 MESSAGE_PROGRESS: Final = (
     "in progress", "waiting ", "not yet", "being ", "pending", "still ", "will be ",
 )  # fmt: skip
 MESSAGE_USERS: Final = (
-    "not found", "does not exist", "doesn't exist", "invalid", "specification", " spec", "forbidden",
-    "unauthorized", "denied", "not support", "unsupported", "already in use", "already exists",
-    "did not match", "must be", "must not", "must have", "is required", "not allowed", "quota",
-    "credentials", "no matches for", "malformed", "unknown field", "is missing", "incorrect",
+    "not found", "does not exist", "doesn't exist", "invalid", "specification", " spec",
+    "forbidden", "unauthorized", "denied", "not support", "unsupported", "already in use",
+    "already exists", "did not match", "must be", "must not", "must have", "is required",
+    "not allowed", "quota", "credentials", "no matches for", "malformed", "unknown field",
+    "is missing", "incorrect",
     "does not have", "doesn't have", "not permitted", "no such", "cannot parse", "yaml", "template",
     "accumulating", "immutable", "conflicts with",
 )  # fmt: skip

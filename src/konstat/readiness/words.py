@@ -25,7 +25,8 @@ _JOINED: Final = {
     ("up", "to"): "upto", ("upto", "date"): "uptodate", ("in", "sync"): "insync",
     ("out", "of"): "outof", ("outof", "sync"): "outofsync", ("outof", "date"): "outofdate",
     ("shut", "down"): "shutdown", ("shut", "off"): "shutoff", ("powered", "off"): "poweredoff",
-    ("fail", "over"): "failover", ("failed", "over"): "failedover", ("o", "om"): "oom",
+    ("fail", "over"): "failover", ("failed", "over"): "failedover",
+    ("failing", "over"): "failover", ("switching", "over"): "switchover", ("o", "om"): "oom",
     ("on", "hold"): "onhold", ("can", "not"): "cannot", ("can", "t"): "cant",
     ("split", "brain"): "splitbrain", ("rolling", "back"): "rollingback",
     ("roll", "back"): "rollback", ("start", "up"): "startup", ("scale", "down"): "scaledown",
@@ -91,6 +92,8 @@ def _weigh(words: Sequence[str]) -> Sense:
     if words[0] in _WAITS:
         # "WaitingForFailedPod" waits, "ProvisioningFailed" has failed.
         return Sense.PROGRESS
+    if len(words) > 1 and "stopped" in words and Sense.SUSPENDED in senses:
+        senses = [Sense.NOTHING if s is Sense.SUSPENDED else s for s in senses]
     if Sense.TERMINATING in senses and len(words) > 1:
         # "SecretDeleted" tells of something else's end.
         senses = [Sense.PROGRESS if s is Sense.TERMINATING else s for s in senses]
@@ -133,6 +136,8 @@ def _denied(negation: str, word: str, following: Sequence[str]) -> Sense:
         return Sense.FAILED
     if word == "enabled":
         return Sense.SUSPENDED
+    if negation == "non" and word in v.GOOD:
+        return Sense.FAILED
     if word in v.NOT_YET:
         return Sense.PROGRESS
     if is_progress(word) or word in v.SUSPENDED or word in v.TERMINATING:
