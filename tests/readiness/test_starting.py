@@ -129,6 +129,10 @@ def test_B8_which_probe_and_what_it_said(build: Any) -> None:
     )
     other = build.event("p", "Unhealthy", text, fieldPath="spec.containers{proxy}")
     assert "has not succeeded" in build.judge(pod, other).message
+    whole = build.event("p", "Unhealthy", text)
+    assert build.judge(pod, whole).message == verdict.message
+    pod["spec"]["containers"].append({"name": "proxy"})
+    assert "has not succeeded" in build.judge(pod, whole).message
 
 
 def test_B8_a_startup_probe_comes_before_the_readiness_probe(build: Any) -> None:

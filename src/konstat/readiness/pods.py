@@ -188,7 +188,7 @@ def _containers(
                     asked=asked,
                     fault_repeated=repeated,
                     pull_told="" if repeated else starting.pull_told(content, around),
-                    probes_told=[t for t in probes if t.field.endswith(f"{{{name}}}")],
+                    probes_told=[t for t in probes if _is_about(t, name, content)],
                     now=around.now,
                 )
             )
@@ -199,6 +199,13 @@ def _role(asked: Mapping[str, Any], declared_in: str) -> str:
     if declared_in == "containers":
         return MAIN
     return SIDECAR if asked.get("restartPolicy") == "Always" else INIT
+
+
+def _is_about(told: Told, name: str, content: Mapping[str, Any]) -> bool:
+    """Whether an event is about that container; without a field it is about a pod's only one."""
+    if told.field:
+        return told.field.endswith(f"{{{name}}}")
+    return len(reading.mappings(reading.at(content, "spec", "containers"))) == 1
 
 
 def _repeats_faults(content: Mapping[str, Any], around: Subject) -> bool:
