@@ -91,6 +91,10 @@ AVAILABILITY_LOOK_SECONDS: Final = 1.0  # at what cannot be read, and whether it
 AVAILABILITY_TOLD_SECONDS: Final = 300.0  # what stays unreadable is told again so often
 AVAILABILITY_SURE_SECONDS: Final = 5.0  # until a schema that lacks fields is believed
 DEFINITION_VERSIONS: Final = 32  # of one group that are asked about
+SECRETS_REMEMBERED: Final = 200  # of those that one attempt reads, to keep them out of texts
+SECRET_CHARACTERS: Final = 6  # shorter values occur in texts by chance
+LOG_TRACEBACK_CHARACTERS: Final = 16 * 1024  # of one traceback in the log
+MAP_TRACE_SECONDS: Final = 60.0  # between two tracebacks of one map function that fails
 READS_LIVE_PER_ATTEMPT: Final = 200
 CALLS_NOTED: Final = 256  # of one attempt, before those that were awaited are forgotten
 PRUNED_PER_ATTEMPT: Final = 500  # the rest goes at the next attempt
@@ -107,6 +111,7 @@ CRD_POLL_SECONDS: Final = 0.1
 
 # --- status ---------------------------------------------------------------------------------
 STATUS_BYTES: Final = 32 * 1024  # soft budget; etcd's limit is 1.5 MiB
+STATUS_HARD_BYTES: Final = 512 * 1024  # of its fields; refused above, as spec needs room too
 CONDITIONS: Final = 32  # Cluster API's maxItems
 MESSAGE_CHARACTERS: Final = 1024  # the API allows 32768; people read a line or two
 REASON_CHARACTERS: Final = 1024  # metav1.Condition

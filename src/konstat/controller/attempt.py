@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -16,11 +17,14 @@ import msgspec
 
 from konstat.base import limits
 from konstat.base.tasks import end_apart, start_apart
+from konstat.controller.logs import bounded
+from konstat.controller.secrecy import Secrets
 from konstat.errors import SpecInvalid
 from konstat.objects.resource import Resource
 from konstat.readiness import Turn
 from konstat.status import Ending, Outcome, RequeueAfter, Waiting
 from konstat.status.condition import usable_message
+from konstat.status.outcome import Signal, innermost, text_of
 
 log = logging.getLogger("konstat.controller")
 
@@ -30,7 +34,8 @@ AttemptFunction = Callable[[Any, Any], Awaitable[Any]]
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """How an attempt ended: the outcome, the error behind it (for the log), and when to return.
 
-    ``lingering`` is the author's task when it ignores its cancellation and still runs.
+    ``lingering`` is the author's task when it ignores its cancellation and still runs; ``trace``
+    is what the log gets instead of the error's own traceback.
     """
 
     outcome: Outcome
@@ -38,6 +43,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     requeue_seconds: float | None = None
     wait_timeout_seconds: float | None = None
     lingering: asyncio.Task[Any] | None = None
+    trace: str = ""
 
 
 class _Raised(msgspec.Struct, frozen=True):
@@ -69,6 +75,22 @@ async def run_attempt(
         return _failed(None, "AttemptTimeout", text)
     text += " and ignores its cancellation: do not catch CancelledError without raising it again"
     return msgspec.structs.replace(_failed(None, "AttemptTimeout", text), lingering=task)
+
+
+def without_secrets(ended: Ended, secrets: Secrets) -> Ended:
+    """``ended`` without the values of Secrets that the attempt has read, nor a boundless trace."""
+    error = ended.error
+    if error is None:
+        return ended
+    said = error.message if isinstance(error, Signal) else text_of(innermost(error))
+    hidden = secrets.without(said)
+    if hidden == said and len(said) <= limits.LOG_TRACEBACK_CHARACTERS:
+        return ended
+    trace = secrets.without("".join(traceback.format_exception(error)))
+    outcome = ended.outcome
+    if hidden != said:
+        outcome = msgspec.structs.replace(outcome, message=usable_message(hidden))
+    return msgspec.structs.replace(ended, outcome=outcome, trace=bounded(trace))
 
 
 def not_awaited(calls: Sequence[str]) -> Ended:

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar, cast
 from konstat.base import clock, limits
 from konstat.client import Client
 from konstat.controller.context import Context
+from konstat.controller.secrecy import Secrets, is_secret
 from konstat.controller.views import Views
 from konstat.errors import AttemptOver, KonstatError, ManifestError, NamesakeError
 from konstat.objects.crd import resource_schema
@@ -81,6 +82,7 @@ class LiveContext(Context[R]):
         self._applied: dict[tuple[str, str, str, str], Snapshot] = {}
         self._calls: list[Coroutine[Any, Any, Any]] = []
         self._open = True
+        self.secrets = Secrets()
 
     def close(self) -> list[str]:
         """The attempt has ended: what still runs of it changes nothing any more.
@@ -185,6 +187,7 @@ class LiveContext(Context[R]):
         )
         if not applied.snapshot.deleting:
             self._applied[key] = applied.snapshot
+        self.secrets.note(applied.snapshot)
         return applied
 
     def _class_of(self, manifest: Any) -> type[Resource[Any, Any]]:
@@ -273,7 +276,10 @@ class LiveContext(Context[R]):
         _require_class(kind, "context.get")
         space = (namespace or self.resource.namespace) if kind.kind.namespaced else ""
         found = self._views.store(kind.kind, space).get(space, name)
-        return None if found is None else kind.from_json(found.data)
+        if found is None:
+            return None
+        self.secrets.note(found)
+        return kind.from_json(found.data)
 
     def list(
         self,
@@ -287,7 +293,10 @@ class LiveContext(Context[R]):
         if not kind.kind.namespaced:
             space = None
         stores = self._views.stores(kind.kind, space or None)
-        found = (s for store in stores for s in store.list(space or None, labels))
+        found = [s for store in stores for s in store.list(space or None, labels)]
+        if is_secret(kind.kind):
+            for snapshot in found:
+                self.secrets.note(snapshot)
         return [kind.from_json(snapshot.data) for snapshot in found]
 
     def event(

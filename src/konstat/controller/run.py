@@ -14,6 +14,7 @@ from konstat.base import clock, limits
 from konstat.client import Client, ClusterConfig
 from konstat.client.config import load_config
 from konstat.controller.controller import Controller
+from konstat.controller.logs import PlainLines
 from konstat.controller.manager import HealthAddress, Manager
 from konstat.errors import ConfigError, NotFound
 from konstat.kinds import CustomResourceDefinition
@@ -129,7 +130,9 @@ async def _not_established(client: Client, name: str) -> str:
 
 def configure_logging(level: str = "INFO") -> None:
     """Plain lines on standard error, as a person or a log collector reads them."""
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    lines = logging.StreamHandler()
+    lines.setFormatter(PlainLines())
+    logging.basicConfig(level=level, handlers=[lines])
 
 
 @contextlib.contextmanager

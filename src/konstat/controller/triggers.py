@@ -20,6 +20,8 @@ from konstat.controller.views import CAUSES, Views
 from konstat.controller.worker import Worker
 from konstat.objects.resource import Resource
 from konstat.objects.snapshot import Snapshot
+from konstat.status.condition import usable_message
+from konstat.status.outcome import text_of
 
 log = logging.getLogger("konstat.controller")
 
@@ -142,6 +144,7 @@ class _Mapping:
     def __init__(self, triggers: Triggers, watch: Watch) -> None:
         self._triggers = triggers
         self._watch = watch
+        self._traced_at = -limits.MAP_TRACE_SECONDS
 
     def on_change(self, change: Change) -> None:
         for snapshot in (change.old, change.new):
@@ -154,8 +157,17 @@ class _Mapping:
             if isinstance(found, str):
                 raise TypeError(f"it returned {found!r}: return a list of names")
             self._triggers.add_named(found, snapshot.namespace)
-        except Exception:
-            # The author's mistake must not stop the watch of everything else; it is reported
-            # with its traceback each time.
-            kind = self._watch.kind.__name__
-            log.exception("the map function of Watch(%s) failed for %s", kind, snapshot.ref)
+        except Exception as error:
+            # It must not stop the watch of everything else; it is told each time, and with its
+            # traceback once in a while: there may be thousands of objects.
+            present = clock.monotonic()
+            trace = present - self._traced_at >= limits.MAP_TRACE_SECONDS
+            self._traced_at = present if trace else self._traced_at
+            kind, text = self._watch.kind.__name__, usable_message(text_of(error))
+            log.error(
+                "the map function of Watch(%s) failed for %s: %s",
+                kind,
+                snapshot.ref,
+                text,
+                exc_info=error if trace else None,
+            )

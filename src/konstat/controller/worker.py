@@ -24,6 +24,7 @@ from konstat.controller.attempt import (
     refused_spec,
     run_attempt,
     still_running,
+    without_secrets,
 )
 from konstat.controller.controller import Controller
 from konstat.controller.live_context import LiveContext
@@ -39,6 +40,7 @@ from konstat.errors import (
     StatusInvalid,
     TransportError,
 )
+from konstat.objects import codec
 from konstat.objects.meta import Ref
 from konstat.objects.model import Status
 from konstat.objects.resource import Resource, stored_status
@@ -56,7 +58,7 @@ from konstat.status import (
     settle,
     started,
 )
-from konstat.status.condition import READY, STALLED, find
+from konstat.status.condition import READY, STALLED, find, usable_message
 from konstat.writing import Applier, Finalizer, StatusWriter, Written, finalizers_of
 
 log = logging.getLogger("konstat.controller")
@@ -281,6 +283,7 @@ class Worker:
 
     async def _finish(self, snapshot: Snapshot, context: LiveContext[Any], ended: Ended) -> None:
         """Settle, write, tell and schedule."""
+        ended = without_secrets(ended, context.secrets)
         ended = self.memories[snapshot.uid].with_deadline(ended, snapshot.generation)
         _tell_error(snapshot.ref, ended)
         settlement, ended = _settled(snapshot, context, ended)
@@ -393,17 +396,34 @@ def _settled(
 ) -> tuple[Settlement, Ended]:
     generation = snapshot.generation
     findings: tuple[Finding, ...] = context.findings
+    reason, text = "StatusTooLarge", ""
+    settlement: Settlement | None = None
     try:
-        return settle(
-            context.status, ended.outcome, generation=generation, findings=findings
-        ), ended
+        settlement = settle(context.status, ended.outcome, generation=generation, findings=findings)
+        text = _too_large(settlement.fields)
     except StatusInvalid as error:
-        log.error("%s: %s", snapshot.ref, error)
-        outcome = Outcome(
-            ending=Ending.ERROR, reason="StatusInvalid", message=str(error), turn=Turn.OWNER
-        )
-        reduced = refused(generation, reason="StatusInvalid", message=str(error))
-        return reduced, msgspec.structs.replace(ended, outcome=outcome)
+        reason, text = "StatusInvalid", str(error)
+    if settlement is not None and not text:
+        return settlement, ended
+    log.error("%s: %s", snapshot.ref, text)
+    outcome = Outcome(
+        ending=Ending.ERROR, reason=reason, message=usable_message(text), turn=Turn.OWNER
+    )
+    reduced = refused(generation, reason=reason, message=text)
+    return reduced, msgspec.structs.replace(ended, outcome=outcome)
+
+
+def _too_large(fields: Mapping[str, Any]) -> str:
+    """Why the fields of a status are too large to be written at every change; empty if not."""
+    if len(codec.encode(fields)) <= limits.STATUS_HARD_BYTES:
+        return ""
+    sizes = {name: len(codec.encode(value)) for name, value in fields.items()}
+    largest = max(sizes, key=lambda name: sizes[name])
+    return (
+        f"the fields have {sum(sizes.values())} bytes, status.{largest} alone {sizes[largest]}, and"
+        f" at most {limits.STATUS_HARD_BYTES} are written: keep a summary, and the rest in a"
+        " ConfigMap or elsewhere"
+    )
 
 
 def _still_deleting(ended: Ended) -> Ended:
@@ -424,9 +444,11 @@ def _tell_error(ref: Ref, ended: Ended) -> None:
     if outcome.ending is Ending.ERROR:
         # konstat's own errors explain themselves; a traceback helps with the author's.
         own = isinstance(ended.error, KonstatError) or ended.error is None
-        trace = None if own else ended.error
+        trace = None if own or ended.trace else ended.error
         named = outcome.message.startswith(outcome.reason)
         text = outcome.message if named else f"{outcome.reason}: {outcome.message}"
+        if ended.trace and not own:
+            text = f"{text}\n{ended.trace}"
         log.error("%s: the attempt failed: %s", ref, text, exc_info=trace)
     elif outcome.ending is not Ending.OBSERVED:
         log.info("%s: %s: %s: %s", ref, outcome.ending.value, outcome.reason, outcome.message)

@@ -19,6 +19,7 @@ from konstat.client import Client
 from konstat.errors import KonstatError, NotFound
 from konstat.objects import codec
 from konstat.objects.kind import Kind
+from konstat.status.outcome import is_namespace_going
 
 log = logging.getLogger("konstat.events")
 
@@ -162,7 +163,9 @@ class Recorder:
     def _tell(self, entry: _Entry, error: KonstatError) -> None:
         """Warn once of a failure that goes on; a server that is away fails every event."""
         kind = type(error).__name__
-        level = logging.DEBUG if kind == self._told else logging.WARNING
+        # Where a namespace goes, its events need not be told any more.
+        known = kind == self._told or isinstance(error, NotFound) or is_namespace_going(error)
+        level = logging.DEBUG if known else logging.WARNING
         self._told = kind
         log.log(level, "an event (%s) was not recorded: %s", entry.reason, error)
 

@@ -32,7 +32,10 @@ def plain_field(field: StatusField, value: Any) -> Any:
     except msgspec.ValidationError as error:
         found = spec_invalid(path, error)
         raise StatusInvalid(path=found.path, problem=found.problem) from error
-    except (TypeError, ValueError, RecursionError) as error:
+    except RecursionError as error:
+        problem = "it is nested too deeply, or contains itself"
+        raise StatusInvalid(path=path, problem=problem) from error
+    except (TypeError, ValueError) as error:
         raise StatusInvalid(path=path, problem=str(error) or type(error).__name__) from error
     return plain
 

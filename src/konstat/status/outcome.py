@@ -26,6 +26,9 @@ from konstat.errors import (
 from konstat.readiness import Turn
 from konstat.status.condition import require_words, usable_message, usable_reason
 
+# The server's word, in the causes of a 403.
+NAMESPACE_GOING = "NamespaceTerminating"
+
 
 class RequeueAfter(msgspec.Struct, frozen=True):
     """Returned by a reconcile: observed, and come back after ``seconds`` at the latest."""
@@ -146,7 +149,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
                 ending=Ending.DELETING, reason="Terminating", message=usable_message(text_of(cause))
             )
         return cls(
-            ending=Ending.WAITING if isinstance(cause, FormerChild) else Ending.ERROR,
+            ending=Ending.WAITING if _passes(cause) else Ending.ERROR,
             reason=usable_reason(reason_of(cause)),
             message=usable_message(text_of(cause)),
             turn=turn_of(cause),
@@ -177,6 +180,8 @@ def innermost(error: BaseException) -> BaseException:
 
 def reason_of(error: BaseException) -> str:
     """A machine word for an exception: the server's own reason where it gave one."""
+    if is_namespace_going(error):
+        return NAMESPACE_GOING
     if isinstance(error, APIError) and error.reason:
         return error.reason
     return type(error).__name__
@@ -198,7 +203,7 @@ def turn_of(error: BaseException) -> Turn:
 
     Everything else is for the operator's owner: RBAC, refused manifests, mistakes in the code.
     """
-    if isinstance(error, FormerChild):
+    if _passes(error):
         return Turn.NOBODY
     if isinstance(error, NamesakeError):
         return Turn.USER
@@ -211,6 +216,18 @@ def turn_of(error: BaseException) -> Turn:
 
 def is_refusal(error: BaseException) -> bool:
     """Whether an error means no (it would come again), rather than no answer."""
+    if _passes(error):
+        return False
     if isinstance(error, APIError):
         return not error.retryable
-    return not isinstance(error, TransportError | KindUnavailable | FormerChild | AttemptOver)
+    return not isinstance(error, TransportError | KindUnavailable | AttemptOver)
+
+
+def is_namespace_going(error: BaseException) -> bool:
+    """Whether the server refuses new objects because their namespace is being deleted (F60)."""
+    return isinstance(error, Forbidden) and any(c.reason == NAMESPACE_GOING for c in error.causes)
+
+
+def _passes(error: BaseException) -> bool:
+    """Whether an error is no mistake but a deletion that is under way: it passes by itself."""
+    return isinstance(error, FormerChild) or is_namespace_going(error)
