@@ -217,8 +217,10 @@ def _revision_shortfall(subject: Subject, wanted: int) -> Shortfall | None:
     current, update = (
         reading.text(subject.status.get(f)) for f in ("currentRevision", "updateRevision")
     )
-    behind = updated < wanted - partition if partition else current != update
-    if behind:
+    # A server leaves out a zero; where the revisions are equal too, it does not count them at all.
+    counted = "updatedReplicas" in subject.status or partition > 0
+    behind = counted and updated < wanted - partition
+    if behind or (current != update and not partition):
         return Shortfall(Reason.ROLLING_OUT, "not all pods are of the new revision yet")
     return None
 
