@@ -65,7 +65,7 @@ def _judged(subject: Subject, rules: Rules) -> Readiness:
     if builtin is not None:
         return _not_observed(subject) or builtin(subject)
     verdict = None if known.function is None else known.function(subject)
-    return generic.by_conditions(subject, known.data) if verdict is None else verdict
+    return generic.read(subject, known.reader) if verdict is None else verdict
 
 
 def exists(obj: Mapping[str, Any]) -> Readiness:

@@ -16,7 +16,7 @@ from konstat.readiness.keys import VERSIONED
 from konstat.readiness.kindrule import Count
 from konstat.readiness.paths import first_at, joined, parse_path
 from konstat.readiness.signals import Signal
-from konstat.readiness.verdict import Reason, State
+from konstat.readiness.verdict import Evidence, Reason, State
 from konstat.readiness.vocabulary import word_set
 from konstat.readiness.words import split
 
@@ -72,9 +72,7 @@ def signals(
         elif sort == "have":
             have.append((joined(place, key), noun, value))
         elif sort == "lacking" and value > 0 and not bounded:
-            yield _short(
-                joined(place, key), value, f"{_shown(joined(place, key))} is {value}", nested
-            )
+            yield _short(joined(place, key), value, "", nested)
     spec = reading.mapping(content.get("spec"))
     for path, noun, value in have:
         asked = _asked(spec, noun)
@@ -87,20 +85,22 @@ def signals(
             text = f"{_shown(path)} is {value} of {number} ({where})"
             yield _short(path, value, text, nested)
         elif number > 0 and "ready" in path.lower():
-            text = f"{_shown(path)} is {value} of {number}"
             decides = not nested and where.startswith("spec.")
-            yield Signal(
-                State.READY, Reason.CONDITIONS_MET, text, path, value, decides=decides, rank=7
-            )
+            evidence = Evidence(path, value)
+            yield Signal(State.READY, Reason.CONDITIONS_MET, "", evidence, decides, nested, 7)
     if not nested:
         yield from _scaling(spec, wanted)
 
 
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def _camel(noun: str) -> str:
+    head, *tail = noun.split()
+    return head + "".join(word.capitalize() for word in tail)
+
+
 def _asked(spec: Mapping[str, Any], noun: str) -> tuple[str, int] | None:
     """The number that the spec asks for under the same name."""
-    head, *tail = noun.split()[:3] or ("",)
-    camel = head + "".join(word.capitalize() for word in tail)
-    for key in (camel,) if noun else ("replicas", "size"):
+    for key in (_camel(noun),) if noun else ("replicas", "size"):
         value = spec.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
             return f"spec.{key}", value
@@ -118,9 +118,8 @@ def _scaling(spec: Mapping[str, Any], wanted: Mapping[str, tuple[str, int]]) -> 
 
 
 def _short(path: str, value: int, text: str, nested: bool) -> Signal:
-    return Signal(
-        State.PROGRESSING, Reason.COUNTS_NOT_MET, text, path, value, nested=nested, rank=6
-    )
+    evidence = Evidence(path, value)
+    return Signal(State.PROGRESSING, Reason.COUNTS_NOT_MET, text, evidence, False, nested, 6)
 
 
 def _shown(path: str) -> str:
@@ -136,7 +135,7 @@ def of_rule(count: Count, content: Mapping[str, Any]) -> Signal | None:
     text = f"{_shown(count.have)} is {have} of {wanted} ({count.wanted})"
     if have < wanted:
         return _short(count.have, have, text, False)
-    return Signal(State.READY, Reason.CONDITIONS_MET, text, count.have, have, rank=7)
+    return Signal(State.READY, Reason.CONDITIONS_MET, text, Evidence(count.have, have), rank=7)
 
 
 def _number(value: Any, otherwise: int | None) -> int | None:
@@ -178,6 +177,5 @@ def moving(node: Mapping[str, Any], place: str, *, nested: bool) -> Iterator[Sig
         if value != wanted:
             path = joined(place, key)
             text = f"{_shown(path)} is {wording.steady(value)}, not yet {wording.steady(wanted)}"
-            yield Signal(
-                State.PROGRESSING, Reason.RECONCILING, text, path, value, nested=nested, rank=7
-            )
+            evidence = Evidence(path, value)
+            yield Signal(State.PROGRESSING, Reason.RECONCILING, text, evidence, False, nested, 7)

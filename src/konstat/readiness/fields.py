@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from konstat.base import limits
 from konstat.readiness import counts, reading, wording
 from konstat.readiness.keys import FALSE_WORDS, KeyRole, role_of_key
@@ -22,9 +24,9 @@ from konstat.readiness.signals import (
     failure,
     of_condition,
     of_outcome,
-    read_entry,
+    shown,
 )
-from konstat.readiness.verdict import Reason, State
+from konstat.readiness.verdict import Evidence, Reason, State
 from konstat.readiness.words import Sense, of_message, of_phase
 
 _INNER: Final = ("state", "status", "phase", "name", "health", "result", "value")
@@ -37,6 +39,7 @@ _HARMLESS: Final = frozenset(
     ("", "none", "null", "nil", "<nil>", "ok", "success", "no error", "{}")
 )
 _ERROR_TEXTS: Final = ("message", "description", "error", "reason", "code")
+_CONTAINERS: Final = (dict, list, tuple, Mapping)
 _NESTED_DECIDING: Final = ("Accepted", "Programmed")
 
 
@@ -56,17 +59,16 @@ class Walk:
     the walk.
     """
 
-    def __init__(self, content: Mapping[str, Any], reader: Reader) -> None:
+    def __init__(self, content: Mapping[str, Any], reader: Reader, *, generation: int) -> None:
         self.content = content
         self.reader = reader
+        self.generation = generation
         self.signals: list[Signal] = []
         self.generations: list[tuple[str, Any]] = []
         self.types: set[str] = set()
         self.visited = 0
         self.cut = False
         self.dated = False
-        self._ignored = frozenset(reader.rule.ignore if reader.rule else ())
-        self._explained = reader.rule.phases if reader.rule else {}
 
     def run(self, status: Any) -> None:
         """Walk ``status`` and read the paths that the kind's rule names."""
@@ -126,31 +128,30 @@ class Walk:
         role = role_of_key(key)
         if value is None or (role is KeyRole.SKIP and not isinstance(value, int)):
             return
-        if self._ignored or self._explained:
-            path = joined(place, key)
-            if path in self._ignored or path in self._explained:
-                return
-        if isinstance(value, Mapping | list | tuple):
-            self._container(role, node, joined(place, key), value, depth)
+        if self.reader.marked and self._is_marked(joined(place, key)):
+            return
+        if isinstance(value, str):
+            if role is not KeyRole.PART:
+                self._text(role, node, place, key, value, depth, beside)
+            elif depth > 0 and value.isalpha() and of_phase(value) is not Sense.NOTHING:
+                beside.words[key] = value
+        elif role is KeyRole.GENERATION:
+            if depth == 0:
+                self.generations.append((joined(place, key), value))
         elif isinstance(value, bool):
             if role is not KeyRole.SKIP:
                 self._boolean(role, node, place, key, value, depth)
-        elif isinstance(value, str):
-            self._text(role, node, place, key, value, depth, beside)
         elif isinstance(value, int):
-            if role is KeyRole.GENERATION and depth == 0:
-                self.generations.append((joined(place, key), value))
-            else:
-                beside.numbers[key] = value
-        elif role is KeyRole.GENERATION and depth == 0:
-            self.generations.append((joined(place, key), value))
+            beside.numbers[key] = value
+        elif isinstance(value, _CONTAINERS):
+            self._container(role, joined(place, key), value, depth)
 
-    def _container(
-        self, role: KeyRole, node: Mapping[str, Any], place: str, value: Any, depth: int
-    ) -> None:
-        if role is KeyRole.GENERATION and depth == 0:
-            self.generations.append((place, value))
-        elif role is KeyRole.CONDITIONS:
+    def _is_marked(self, path: str) -> bool:
+        """Whether the kind's rule reads a path itself, or leaves it out."""
+        return path in self.reader.ignored or path in self.reader.explained
+
+    def _container(self, role: KeyRole, place: str, value: Any, depth: int) -> None:
+        if role is KeyRole.CONDITIONS:
             self._conditions(value, place, depth)
         elif role in (KeyRole.ERROR, KeyRole.BAD_FLAG):
             self._error(place, value)
@@ -179,34 +180,31 @@ class Walk:
                 self._mapping(value, f"{place}[{index}]", depth + 1)
 
     def _conditions(self, value: Any, place: str, depth: int) -> None:
-        entries: list[tuple[str, Any]]
+        """A list of conditions, or a mapping of them by their types."""
         if isinstance(value, Mapping):
-            entries = list(value.items())
+            for name, raw in value.items():
+                self._condition(raw, place, depth > 0, name if isinstance(name, str) else "")
         else:
-            entries = [("", entry) for entry in value]
-        found: list[Signal] = []
-        for name, raw in entries:
-            self.visited += 1
-            if self.visited > limits.READINESS_NODES:
-                self.cut = True
-                break
-            if not isinstance(raw, Mapping):
-                continue
-            entry = read_entry(raw, place=place, nested=depth > 0, name=name)
-            if depth == 0:
-                self.types.add(entry.type)
-            self.dated = self.dated or bool(entry.generation)
-            signal = of_condition(entry, self.reader)
-            if signal is not None:
-                found.append(signal)
-        if place.startswith(("status.parents[", "status.ancestors[")):
-            found = [
-                s._replace(decides=True)
-                if s.state is State.READY and s.name in _NESTED_DECIDING
-                else s
-                for s in found
-            ]
-        self.signals += found
+            for raw in value:
+                self._condition(raw, place, depth > 0, "")
+
+    def _condition(self, raw: Any, place: str, nested: bool, name: str) -> None:
+        self.visited += 1
+        if self.visited > limits.READINESS_NODES:
+            self.cut = True
+            return
+        if type(raw) is not dict and not isinstance(raw, Mapping):
+            return
+        reader = self.reader
+        signal = of_condition(reader, raw, self.generation, place, nested, name)
+        if signal is not None:
+            if nested and _decides_for_parent(signal, place):
+                signal = msgspec.structs.replace(signal, decides=True)
+            self.signals.append(signal)
+        if not self.dated and raw.get("observedGeneration"):
+            self.dated = True
+        if reader.required and not nested:
+            self.types.add(reading.text(raw.get("type")) or name)
 
     # --- single fields ----------------------------------------------------------------------
 
@@ -214,25 +212,22 @@ class Walk:
         self, role: KeyRole, node: Mapping[str, Any], place: str, key: str, value: bool, depth: int
     ) -> None:
         path = joined(place, key)
-        text = f"{path.removeprefix('status.')} is {'true' if value else 'false'}"
         nested = depth > 0
-        if role in (KeyRole.FLAG, KeyRole.SIDE_FLAG, KeyRole.COUNT):
-            if role is KeyRole.COUNT:
-                return
+        if role in (KeyRole.FLAG, KeyRole.SIDE_FLAG):
             if value:
                 decides = role is KeyRole.FLAG and not nested
-                self._say(State.READY, Reason.CONDITIONS_MET, text, path, value, decides, nested)
+                self._say(State.READY, Reason.CONDITIONS_MET, "", path, value, decides, nested)
             else:
-                self._not_so(text, path, node, nested)
+                self._not_so(path, node, nested)
         elif role in (KeyRole.BAD_FLAG, KeyRole.ERROR) and value:
-            full = wording.with_detail(text, _text_beside(node))
+            full = wording.with_detail(shown(path, value), _text_beside(node))
             self._say(State.FAILED, failure(key, full), full, path, value, False, nested)
         elif role is KeyRole.PAUSE_FLAG and value and not nested:
-            self._say(State.SUSPENDED, Reason.PAUSED, text, path, value)
+            self._say(State.SUSPENDED, Reason.PAUSED, "", path, value)
 
-    def _not_so(self, text: str, path: str, node: Mapping[str, Any], nested: bool) -> None:
+    def _not_so(self, path: str, node: Mapping[str, Any], nested: bool) -> None:
         detail = _text_beside(node)
-        full = wording.with_detail(text, detail)
+        full = wording.with_detail(shown(path, False), detail)
         if of_message(detail) is Sense.FAILED:
             self._say(State.FAILED, failure("", detail), full, path, False, False, nested)
         else:
@@ -262,9 +257,6 @@ class Walk:
                 self._phase(joined(place, key), value, whole=False, node=node)
         elif role is KeyRole.VERSION:
             beside.versions.append(key)
-        elif role is KeyRole.PART:
-            if depth > 0 and value.isalpha() and of_phase(value) is not Sense.NOTHING:
-                beside.words[key] = value
         else:
             flag = reading.three_valued(value)
             if flag != "Unknown":
@@ -277,7 +269,7 @@ class Walk:
         have, slash, wanted = value.partition("/")
         if not slash or not (have.strip().isdecimal() and wanted.strip().isdecimal()):
             return
-        text = f"{path.removeprefix('status.')} is {value}"
+        text = shown(path, value)
         if reading.integer(have.strip()) < reading.integer(wanted.strip()):
             self._say(State.PROGRESSING, Reason.COUNTS_NOT_MET, text, path, value, False, depth > 0)
         elif reading.integer(wanted.strip()) > 0:
@@ -290,7 +282,7 @@ class Walk:
             word = value.get(key)
             if isinstance(word, str):
                 path = joined(place, key)
-                if path not in self._explained and path not in self._ignored:
+                if not self._is_marked(path):
                     self._phase(path, word, whole=True, node=value)
                 rest = {k: v for k, v in value.items() if k != key}
                 self._mapping(rest, place, 1)
@@ -302,14 +294,13 @@ class Walk:
         for key in ("success", "succeeded"):
             if value.get(key) is False:
                 path = joined(place, key)
-                text = f"{path.removeprefix('status.')} is false"
                 detail = _text_beside(value)
-                full = wording.with_detail(text, detail)
+                full = wording.with_detail(shown(path, False), detail)
                 self._say(State.FAILED, failure("", detail), full, path, False)
         for key in _OUTCOME_KEYS:
             word = value.get(key)
             path = joined(place, key)
-            if isinstance(word, str) and path not in self._explained and path not in self._ignored:
+            if isinstance(word, str) and not self._is_marked(path):
                 self._phase(path, word, whole=False, node=value)
                 return
 
@@ -331,10 +322,10 @@ class Walk:
         if outcome is None:
             return
         state, reason, decides = outcome
-        text = f"{path.removeprefix('status.')} is {wording.steady(word)!r}"
+        text = ""
         if state is not State.READY and node is not None:
             detail = _text_beside(node)
-            text = wording.with_detail(text, detail)
+            text = wording.with_detail(shown(path, word), detail)
             if state is State.FAILED:
                 reason = failure(word, detail)
         self._say(state, reason, text, path, word, decides, nested)
@@ -388,7 +379,7 @@ class Walk:
         if len(self.signals) < limits.READINESS_NODES:
             rank = 8 if nested else 6
             self.signals.append(
-                Signal(state, reason, text, path, value, decides=decides, nested=nested, rank=rank)
+                Signal(state, reason, text, Evidence(path, value), decides, nested, rank)
             )
 
     # --- what the kind's rule names ---------------------------------------------------------
@@ -417,7 +408,7 @@ class Walk:
             self._phase(place, word, whole=True, node=self._beside(place))
             return
         detail = _text_beside(self._beside(place)) if known not in ("Ready", "Completed") else ""
-        text = f"{place.removeprefix('status.')} is {wording.steady(word)!r}"
+        text = shown(place, word)
         self.add(
             of_outcome(
                 known,
@@ -434,6 +425,16 @@ class Walk:
         for step in parse_path(place)[:-1]:
             parent = reading.mapping(parent).get(step)
         return reading.mapping(parent)
+
+
+def _decides_for_parent(signal: Signal, place: str) -> bool:
+    """Gateway API keeps the summaries of routes and policies per parent."""
+    return (
+        signal.state is State.READY
+        and signal.entry is not None
+        and signal.entry.type in _NESTED_DECIDING
+        and place.startswith(("status.parents[", "status.ancestors["))
+    )
 
 
 def _is_condition(value: Any) -> bool:

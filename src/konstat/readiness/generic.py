@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Final
+
+import msgspec
 
 from konstat.base import limits
 from konstat.readiness import predicates, reading, wishes, wording
@@ -19,51 +20,27 @@ from konstat.readiness.kindrule import KindRule
 from konstat.readiness.signals import Reader, Signal, of_outcome
 from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State
-from konstat.readiness.vocabulary import word_set
-from konstat.readiness.words import split
-
-# Kinds whose name ends so are done when their work is: a phase "Running" is not Ready for them.
-_BOUNDED: Final = word_set(
-    """
-    run job workflow task backup restore scan test execution build migration export import
-    clone operation operations request experiment trial attempt snapshot copy upgrade rollback
-    benchmark order challenge report check upload download dump replay reboot replacement
-    """
-)
-
-
-_SCHEDULED: Final = word_set("cron scheduled scaled")
-_RESULTS: Final = {(word,) for word in word_set("backup snapshot copy clone export import build")}
 
 
 def by_conditions(subject: Subject, rule: KindRule | None = None) -> Readiness:
     """The verdict on an object by its own status and, if given, the rule of its kind."""
-    if rule is not None and not rule.ignore and rule.status == "none" and not subject.status:
-        return _suspended(subject, rule) or _existing(subject)
-    bounded = _is_bounded(subject.kind) if rule is None or rule.work is None else rule.work
-    pending = bounded and not _leaves_result(subject.kind)
-    reader = Reader(subject.kind, bounded, pending, subject.generation, rule)
-    walk = Walk(subject.content, reader)
+    return read(subject, Reader(subject.kind, rule))
+
+
+def read(subject: Subject, reader: Reader) -> Readiness:
+    """As `by_conditions`, with a ``reader`` that is kept for all objects of a kind."""
+    rule = reader.rule
+    if rule is not None and rule.status == "none" and not subject.status:
+        return _suspended(subject, reader) or _existing(subject)
+    walk = Walk(subject.content, reader, generation=subject.generation)
     walk.run(subject.content.get("status"))
     if rule is not None:
         _add_rule_signals(walk, subject, rule)
     return (
-        _suspended(subject, rule, walk)
+        _suspended(subject, reader, walk)
         or _stale(subject, rule, walk)
-        or _weighed(subject, rule, walk, bounded=bounded)
+        or _weighed(subject, rule, walk)
     )
-
-
-@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
-def _is_bounded(kind: str) -> bool:
-    words = split(kind)
-    return bool(words) and words[-1] in _BOUNDED and words[0] not in _SCHEDULED
-
-
-@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
-def _leaves_result(kind: str) -> bool:
-    """Whether bounded work of this kind is also the thing that it makes, such as a backup."""
-    return split(kind)[-1:] in _RESULTS
 
 
 def _existing(subject: Subject) -> Readiness:
@@ -73,11 +50,9 @@ def _existing(subject: Subject) -> Readiness:
 # --- before the signals ---------------------------------------------------------------------
 
 
-def _suspended(
-    subject: Subject, rule: KindRule | None, walk: Walk | None = None
-) -> Readiness | None:
+def _suspended(subject: Subject, reader: Reader, walk: Walk | None = None) -> Readiness | None:
     """Suspended by wish; the message still tells what was wrong before."""
-    held = wishes.suspension(subject, rule)
+    held = wishes.suspension(subject, reader)
     if held is None:
         return None
     value = "true" if held.value is True else "false" if held.value is False else held.value
@@ -141,7 +116,7 @@ def _add_rule_signals(walk: Walk, subject: Subject, rule: KindRule) -> None:
             when.state, text=when.say or _told(told), path=told.path, value=told.value
         )
         if signal is not None:
-            walk.add(signal._replace(turn=when.turn, rank=3))
+            walk.add(msgspec.structs.replace(signal, turn=when.turn, rank=3))
     if subject.status:
         for name in rule.required:
             if name not in walk.types:
@@ -159,86 +134,98 @@ def _told(evidence: Evidence) -> str:
 
 
 def _awaited(text: str, path: str) -> Signal:
-    return Signal(State.PROGRESSING, Reason.STATUS_AWAITED, text, path, None, rank=3)
+    return Signal(State.PROGRESSING, Reason.STATUS_AWAITED, text, Evidence(path, None), rank=3)
 
 
 # --- weighing -------------------------------------------------------------------------------
 
 
-def _weighed(subject: Subject, rule: KindRule | None, walk: Walk, *, bounded: bool) -> Readiness:
+def _weighed(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness:
     signals = walk.signals
-    if bounded and any(s.reason is Reason.COMPLETED and s.decides for s in signals):
+    if walk.reader.bounded and any(s.reason is Reason.COMPLETED and s.decides for s in signals):
         # Attempts that failed are part of work that ended well.
         signals = [s for s in signals if not s.nested]
     worst = _worst(signals)
     if worst is not None and worst.state in (State.PROGRESSING, State.UNKNOWN):
         worst = _at_rest(signals) or worst
-    if worst is None or (worst.state is State.READY and not any(s.decides for s in signals)):
+    if worst is not None and worst.state is not State.READY:
+        return _not_ready(subject, worst, signals)
+    if not any(s.decides for s in signals):
         if rule is not None and rule.status == "none":
             return _existing(subject)
         return _nothing_decides(subject)
-    if walk.cut and worst.state is State.READY:
+    if walk.cut:
         return subject.verdict(
             State.UNKNOWN,
             Reason.NO_RULE,
             "the status is too large to be read in full, and what was read is not enough",
         )
-    if worst.state is State.READY:
-        return _ready(subject, walk, signals)
-    return _not_ready(subject, worst, signals)
+    return _ready(subject, walk, signals)
 
 
-def _worst(signals: Sequence[Signal]) -> Signal | None:
-    return max(signals, key=_badness, default=None)
+def _worst(signals: Iterable[Signal]) -> Signal | None:
+    """The worst signal; of several, the one that tells most."""
+    worst: list[Signal] = []
+    worst_key = (-1, 0)
+    for signal in signals:
+        key = (signal.state.severity, -signal.rank)
+        if key > worst_key:
+            worst, worst_key = [signal], key
+        elif key == worst_key:
+            worst.append(signal)
+    return max(worst, key=_text) if len(worst) > 1 else worst[0] if worst else None
 
 
-def _badness(signal: Signal) -> tuple[int, int, str]:
-    return signal.state.severity, -signal.rank, signal.text
+def _text(signal: Signal) -> str:
+    return signal.text
 
 
 def _at_rest(signals: Iterable[Signal]) -> Signal | None:
     """What says that the object is paused: it explains why nothing goes on."""
-    held = [s for s in signals if s.state is State.SUSPENDED and not s.nested]
-    return max(held, key=_badness, default=None)
+    return _worst(s for s in signals if s.state is State.SUSPENDED and not s.nested)
 
 
 def _not_ready(subject: Subject, worst: Signal, signals: Sequence[Signal]) -> Readiness:
     message = worst.text
     if worst.reason is Reason.STALLED and subject.is_true("Reconciling"):
         message = wording.sentence(message, "Reconciling is True too, which contradicts it")
-    same = sorted((s for s in signals if s.state is worst.state), key=_badness, reverse=True)
-    evidence = dict.fromkeys(s.evidence for s in (worst, *same))
+    same = [s for s in signals if s.state is worst.state and s is not worst]
+    same.sort(key=_prominence)
     return subject.verdict(
         worst.state,
         worst.reason,
         wording.sentence(message, worst.reason.advice),
-        evidence=evidence,
+        evidence=dict.fromkeys(s.evidence for s in (worst, *same)),
         turn=worst.turn,
     )
 
 
-def _ready(subject: Subject, walk: Walk, signals: Sequence[Signal]) -> Readiness:
-    good = sorted(
-        (s for s in signals if s.state is State.READY),
-        key=lambda s: (not s.decides, s.rank, s.text),
-    )
-    names = sorted({s.name for s in good if s.name and not s.nested})
-    if names:
-        many = len(names) > 1
-        shown = wording.listed(names) if len(names) > 2 else " and ".join(names)
-        message = f"condition{'s' if many else ''} {shown} {'are' if many else 'is'} True"
-    else:
-        message = good[0].text
-    dated = bool(walk.generations) or walk.dated
-    if subject.generation > 1 and not dated:
+def _prominence(signal: Signal) -> tuple[bool, int, str, str]:
+    return not signal.decides, signal.rank, signal.evidence.path, str(signal.evidence.value)
+
+
+def _ready(subject: Subject, walk: Walk, signals: list[Signal]) -> Readiness:
+    good = sorted(signals, key=_prominence)
+    true = [s.name for s in good if s.name and s.evidence.value == "True"]
+    message = _are_true(tuple(true)) if true else good[0].text
+    if subject.generation > 1 and not walk.dated and not walk.generations:
         message += "; the status does not say for which generation"
     completed = all(s.reason is Reason.COMPLETED for s in good if s.decides)
     return subject.verdict(
         State.READY,
         Reason.COMPLETED if completed else Reason.CONDITIONS_MET,
         message,
-        evidence=[s.evidence for s in good],
+        evidence=[s.evidence for s in good[: limits.READINESS_EVIDENCE]],
     )
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def _are_true(types: tuple[str, ...]) -> str:
+    """``conditions Ready and Synced are True``."""
+    names = sorted(set(types))
+    if len(names) == 1:
+        return f"condition {names[0]} is True"
+    return f"conditions {wording.listed(names) if len(names) > 2 else ' and '.join(names)} are True"
 
 
 def _nothing_decides(subject: Subject) -> Readiness:

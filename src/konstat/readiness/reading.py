@@ -15,7 +15,8 @@ from konstat.base.clock import parse_timestamp
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """``value`` if it is a mapping, else an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    # The exact type first: an abstract class is slow to ask, and most content is plain.
+    return value if type(value) is dict or isinstance(value, Mapping) else {}
 
 
 def mappings(value: Any) -> list[Mapping[str, Any]]:

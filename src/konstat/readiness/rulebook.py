@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from konstat.base import limits
 from konstat.errors import RuleError
 from konstat.readiness.kindrule import KindRule, RuleFile, merged, read_rules
+from konstat.readiness.signals import Reader
 from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Readiness
 
@@ -30,7 +31,7 @@ class Known(NamedTuple):
     """
 
     function: UserRule | None
-    data: KindRule | None
+    reader: Reader
     own: bool
 
 
@@ -89,24 +90,21 @@ class Rules:
         self._known.clear()
 
     def _found(self, group: str, kind: str) -> Known:
-        own = self._own(group, kind)
-        if own.own:
-            return own
         builtin = self._builtin(group, kind)
-        if builtin is not None and kind in builtin[1]:
-            return Known(None, builtin[0], own=False)
-        wild = self._own(group, ANY)
-        if wild.own:
-            return wild
-        return Known(None, builtin[0] if builtin else None, own=False)
+        own = self._own(group, kind)
+        if own is None and (builtin is None or kind not in builtin[1]):
+            own = self._own(group, ANY)
+        if own is not None:
+            return Known(own[0], Reader(kind, own[1]), own=True)
+        return Known(None, Reader(kind, builtin[0] if builtin else None), own=False)
 
-    def _own(self, group: str, kind: str) -> Known:
+    def _own(self, group: str, kind: str) -> tuple[UserRule | None, KindRule | None] | None:
         for place in _group_and_above(group):
             function = self._functions.get((place, kind))
             data = self._data.get((place, kind))
             if function is not None or data is not None:
-                return Known(function, data, own=True)
-        return Known(None, None, own=False)
+                return function, data
+        return None
 
     def _builtin(self, group: str, kind: str) -> tuple[KindRule, frozenset[str]] | None:
         """The rule of the closest file that has one, and the kinds that it names for the group."""

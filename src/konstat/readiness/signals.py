@@ -6,12 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
+from konstat.base import limits
 from konstat.readiness import reading, wording
 from konstat.readiness.conditiontypes import TypeRole, role_of
 from konstat.readiness.kindrule import ConditionMeaning, KindRule, Meaning, Outcome
 from konstat.readiness.verdict import Evidence, Reason, State, Turn
+from konstat.readiness.vocabulary import word_set
 from konstat.readiness.words import (
     Sense,
     at_work,
@@ -20,61 +25,110 @@ from konstat.readiness.words import (
     is_users,
     of_message,
     of_reason,
+    split,
 )
 
 
-class Signal(NamedTuple):
-    """One observation: the state that it speaks for, and where it stands.
-
-    ``decides`` tells that it is enough for Ready when nothing speaks against it. ``nested`` tells
-    that it is about a part of the object. ``rank`` orders signals of one state, the telling ones
-    first. ``dated`` tells that it says itself that it is about the present generation.
-    """
-
-    state: State
-    reason: Reason
-    text: str
-    path: str
-    value: str | int | float | bool | None
-    decides: bool = False
-    nested: bool = False
-    rank: int = 5
-    turn: Turn | None = None
-    name: str = ""
-    dated: bool = False
-
-    @property
-    def evidence(self) -> Evidence:
-        return Evidence(self.path, self.value)
-
-
-class Reader(NamedTuple):
-    """What the reading of a condition depends on besides itself."""
-
-    kind: str
-    bounded: bool
-    pending: bool  # bounded work that leaves no thing of its own, which could be ready
-    generation: int
-    rule: KindRule | None
-
-
 class Entry(NamedTuple):
-    """A condition and where it stands; ``odd`` tells that its status is none of the three,
-    ``bare`` that it has none at all."""
+    """A condition and where it stands.
+
+    ``odd`` tells that its status is none of the three, ``bare`` that it has none at all; ``stale``
+    is the other generation that it is about, else 0; ``dated`` that it names the present one.
+    """
 
     type: str
     status: str
     reason: str
     message: str
-    generation: int
     place: str
-    odd: bool
     nested: bool
+    stale: int
+    dated: bool
+    odd: bool
     bare: bool
 
     @property
     def path(self) -> str:
         return f'{self.place}[type="{self.type}"].status'
+
+
+class Signal(msgspec.Struct, frozen=True):
+    """One observation: the state that it speaks for, and where it stands.
+
+    ``decides`` tells that it is enough for Ready when nothing speaks against it. ``nested`` tells
+    that it is about a part of the object. ``rank`` orders signals of one state, the telling ones
+    first. A good condition is kept as ``entry`` only: its text is made when it is told.
+    """
+
+    state: State
+    reason: Reason
+    words: str
+    evidence: Evidence
+    decides: bool = False
+    nested: bool = False
+    rank: int = 5
+    turn: Turn | None = None
+    entry: Entry | None = None
+
+    @property
+    def text(self) -> str:
+        if self.words:
+            return self.words
+        if self.entry is not None:
+            return told(self.entry)
+        return shown(self.evidence.path, self.evidence.value)
+
+    @property
+    def name(self) -> str:
+        """The type of the object's own condition; empty for everything else."""
+        return "" if self.entry is None or self.entry.nested else self.entry.type
+
+    @property
+    def dated(self) -> bool:
+        """Whether it says itself that it is about the present generation."""
+        return self.entry is not None and self.entry.dated
+
+
+class Reader:
+    """What the reading of a status depends on besides itself: the kind, and the rule of it.
+
+    Equal only to itself, so that it can stand for both where readings are remembered.
+    """
+
+    def __init__(self, kind: str, rule: KindRule | None) -> None:
+        self.kind = kind
+        self.rule = rule
+        known = None if rule is None else rule.work
+        self.bounded = is_bounded(kind) if known is None else known
+        # Bounded work that leaves no thing of its own, which could be ready.
+        self.pending = self.bounded and not leaves_result(kind)
+        self.ignored = frozenset(rule.ignore if rule else ())
+        self.explained: Mapping[str, Mapping[str, Outcome | Meaning]] = rule.phases if rule else {}
+        self.required = bool(rule and rule.required)
+        self.marked = bool(self.ignored or self.explained)
+
+
+# Kinds whose name ends so are done when their work is: a phase "Running" is not Ready for them.
+_BOUNDED: Final = word_set(
+    """
+    run job workflow task backup restore scan test execution build migration export import clone
+    operation operations request experiment trial attempt snapshot copy upgrade rollback benchmark
+    order challenge report check upload download dump replay reboot replacement
+    """
+)
+_SCHEDULED: Final = word_set("cron scheduled scaled")
+_RESULTS: Final = word_set("backup snapshot copy clone export import build")
+
+
+def is_bounded(kind: str) -> bool:
+    """Whether objects of a kind are work that ends, by its name."""
+    words = split(kind)
+    return bool(words) and words[-1] in _BOUNDED and words[0] not in _SCHEDULED
+
+
+def leaves_result(kind: str) -> bool:
+    """Whether bounded work of this kind is also the thing that it makes, such as a backup."""
+    return any(word in _RESULTS for word in split(kind)[-1:])
 
 
 _STEADY: Final = frozenset(("AsExpected", "NewReplicaSetAvailable", "Steady", "NotProgressing"))
@@ -116,8 +170,7 @@ def of_outcome(
         state,
         reason,
         text,
-        path,
-        value if isinstance(value, str | int | float | bool) else None,
+        Evidence(path, value if isinstance(value, str | int | float | bool) else None),
         decides=decides and state is State.READY and not nested,
         nested=nested,
         rank=4,
@@ -131,22 +184,13 @@ def failure(reason: str, message: str = "") -> Reason:
     return Reason.CONFIGURATION_REFUSED if users else Reason.FAILURE_REPORTED
 
 
-def read_entry(entry: Mapping[str, Any], *, place: str, nested: bool, name: str = "") -> Entry:
-    """A condition as it stands in a list, or under its ``name`` in a mapping."""
-    raw = entry.get("status")
-    status = reading.three_valued(raw)
-    generation = entry.get("observedGeneration")
-    return Entry(
-        reading.text(entry.get("type")) or name,
-        status,
-        reading.text(entry.get("reason")),
-        reading.text(entry.get("message")),
-        0 if generation is None else reading.integer(generation),
-        place,
-        status == "Unknown" and raw not in ("Unknown", "unknown"),
-        nested,
-        "status" not in entry,
-    )
+def shown(path: str, value: object) -> str:
+    """``phase is 'Running'``: a field of the status, and what stands there, steady."""
+    if isinstance(value, bool):
+        said = "true" if value else "false"
+    else:
+        said = repr(wording.steady(value)) if isinstance(value, str) else str(value)
+    return f"{path.removeprefix('status.')} is {said}"
 
 
 def told(entry: Entry) -> str:
@@ -160,12 +204,81 @@ def told(entry: Entry) -> str:
     return wording.with_detail(statement, wording.steady(entry.message))
 
 
-def of_condition(entry: Entry, reader: Reader) -> Signal | None:
-    """What one condition says; None when it says nothing."""
+BARE: Final = "(none)"
+
+
+def of_condition(
+    reader: Reader, raw: Mapping[str, Any], generation: int, place: str, nested: bool, name: str
+) -> Signal | None:
+    """What one condition says of an object at ``generation``; None when it says nothing.
+
+    ``name`` is its type where it does not name one itself.
+    """
+    get = raw.get
+    kind, status, reason, message = get("type"), get("status", BARE), get("reason"), get("message")
+    about = get("observedGeneration")
+    if about is None:
+        stale, dated = 0, False
+    else:
+        seen = reading.integer(about)
+        stale, dated = (seen if generation and seen != generation else 0), seen != 0
+    if type(message) is not str:
+        message = ""
+    judge = _remembered if len(message) <= limits.READINESS_DETAIL_CHARACTERS else _condition
+    return judge(
+        reader,
+        kind if type(kind) is str else name,
+        status if type(status) is str or type(status) is bool else "",
+        reason if type(reason) is str else "",
+        message,
+        place,
+        nested,
+        stale,
+        dated,
+    )
+
+
+def _condition(
+    reader: Reader,
+    name: str,
+    raw: str | bool,
+    reason: str,
+    message: str,
+    place: str,
+    nested: bool,
+    stale: int,
+    dated: bool,
+) -> Signal | None:
+    status = reading.three_valued(raw)
+    odd = status == "Unknown" and raw not in ("Unknown", "unknown")
+    if nested and not _is_own_generation(place):
+        stale = 0  # the generations in a list of parts may be those of the parts
+    return _judged(
+        Entry(
+            name,
+            status,
+            reason,
+            message,
+            place,
+            nested,
+            stale,
+            dated and not stale,
+            odd,
+            raw == BARE,
+        ),
+        reader,
+    )
+
+
+# Controllers write the same few conditions again and again.
+_remembered = lru_cache(maxsize=limits.READINESS_CACHED_WORDS)(_condition)
+
+
+def _judged(entry: Entry, reader: Reader) -> Signal | None:
     role, meaning = _role(entry, reader)
     if role == "ignored":
         return None
-    if role != "foreign" and _is_stale(entry, reader):
+    if role != "foreign" and entry.stale:
         return _stale(entry)
     signal = _explained(entry, reader, role, meaning)
     if signal is not NOTHING_KNOWN:
@@ -182,7 +295,7 @@ def of_condition(entry: Entry, reader: Reader) -> Signal | None:
     return _when_unknown(entry, role, reason)
 
 
-NOTHING_KNOWN: Final = Signal(State.UNKNOWN, Reason.NO_RULE, "", "", None)
+NOTHING_KNOWN: Final = Signal(State.UNKNOWN, Reason.NO_RULE, "", Evidence("", None))
 
 
 def _role(entry: Entry, reader: Reader) -> tuple[TypeRole, ConditionMeaning | None]:
@@ -220,7 +333,7 @@ def _explained(
         nested=entry.nested,
         decides=role in ("summary", "work"),
     )
-    return signal and signal._replace(name=entry.type, dated=bool(entry.generation))
+    return signal and msgspec.structs.replace(signal, entry=entry)
 
 
 def _flatters(entry: Entry, role: TypeRole, outcome: Outcome | Meaning) -> bool:
@@ -239,16 +352,6 @@ def _good_value(role: TypeRole) -> str:
     return "True" if role in ("summary", "supporting", "work", "running") else "False"
 
 
-def _is_stale(entry: Entry, reader: Reader) -> bool:
-    """Unequal either way: after a restore the observed generation may be ahead.
-
-    The generations in a list of parts may be those of the parts.
-    """
-    if not entry.generation or not reader.generation or entry.generation == reader.generation:
-        return False
-    return not entry.nested or _is_own_generation(entry.place)
-
-
 def _is_own_generation(place: str) -> bool:
     """Gateway API's nested conditions are about the generation of the object that has them."""
     return place.startswith(("status.parents[", "status.listeners[", "status.ancestors["))
@@ -256,7 +359,7 @@ def _is_own_generation(place: str) -> bool:
 
 def _stale(entry: Entry) -> Signal:
     text = (
-        f"condition {wording.steady(entry.type)} is about generation {entry.generation},"
+        f"condition {wording.steady(entry.type)} is about generation {entry.stale},"
         " not the present one"
     )
     return _signal(entry, State.PROGRESSING, Reason.GENERATION_NOT_OBSERVED, text=text)
@@ -270,17 +373,17 @@ def _signal(
     text: str = "",
     decides: bool = False,
 ) -> Signal:
+    if state is not State.READY:
+        text = text or told(entry)
     return Signal(
         state,
         reason,
-        text or told(entry),
-        entry.path,
-        entry.status,
+        text,
+        Evidence(entry.path, entry.status),
         decides=decides and not entry.nested,
         nested=entry.nested,
         rank=_RANKS.get(entry.type, 4) + (5 if entry.nested else 0),
-        name=entry.type,
-        dated=bool(entry.generation),
+        entry=entry,
     )
 
 

@@ -6,29 +6,36 @@ Who suspends an object does not expect it to become ready, whatever its status s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from konstat.readiness import predicates, reading
 from konstat.readiness.keys import FALSE_WORDS, PAUSING_FIELDS, STATE_FIELDS, STATES_AT_REST, pauses
-from konstat.readiness.kindrule import KindRule
 from konstat.readiness.paths import joined
+from konstat.readiness.signals import Reader
 from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Evidence
 
 
-def suspension(subject: Subject, rule: KindRule | None) -> Evidence | None:
+def suspension(subject: Subject, reader: Reader) -> Evidence | None:
     """What holds the object; None when nothing does."""
-    if rule is not None:
-        for test in rule.suspended:
+    if reader.rule is not None:
+        for test in reader.rule.suspended:
             found = predicates.holds(test, subject.content)
             if found is not None:
                 return found
-    return _by_spec(subject.spec, frozenset(rule.ignore if rule else ())) or _by_annotation(
-        reading.mapping(subject.metadata.get("annotations"))
-    )
+    held = _by_spec(subject.spec, reader.ignored)
+    annotations = subject.metadata.get("annotations")
+    if held is None and annotations:
+        return _by_annotation(reading.mapping(annotations))
+    return held
+
+
+_ASKING: Final = frozenset((*PAUSING_FIELDS, *STATE_FIELDS, "enabled", "running"))
 
 
 def _by_spec(spec: Mapping[str, Any], ignored: frozenset[str]) -> Evidence | None:
+    if _ASKING.isdisjoint(spec):
+        return None
     for key in PAUSING_FIELDS:
         value = spec.get(key)
         if (value is True or value in ("true", "True")) and f"spec.{key}" not in ignored:

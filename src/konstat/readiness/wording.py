@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from konstat.base import limits
 
@@ -36,9 +37,19 @@ _VOLATILE = re.compile(
 
 def steady(text: str, *, characters: int = limits.READINESS_DETAIL_CHARACTERS) -> str:
     """``text`` on one line, what changes by itself replaced by "…", at most ``characters`` long."""
+    if len(text) > limits.MESSAGE_CHARACTERS:
+        return _steady(text, characters)
+    return _remembered(text, characters)
+
+
+def _steady(text: str, characters: int) -> str:
     # Cut generously first, so that a megabyte of log is not searched.
     line = " ".join(text[: 8 * limits.MESSAGE_CHARACTERS].split())
     return capped(_VOLATILE.sub("…", line).rstrip(" .;,:"), characters=characters)
+
+
+# The same few texts are told again at every look.
+_remembered = lru_cache(maxsize=limits.READINESS_CACHED_WORDS)(_steady)
 
 
 def capped(text: str, *, characters: int = limits.MESSAGE_CHARACTERS) -> str:
