@@ -6,8 +6,8 @@ Nothing here decides what is true: it is about waits, back-offs, counts and what
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from konstat.base import clock, limits
 from konstat.base.backoff import Backoff
 from konstat.controller.attempt import Ended
+from konstat.objects import codec
 from konstat.readiness import Turn
 from konstat.services.metrics import Metrics
 from konstat.status import Ending, Outcome, Settlement
@@ -28,6 +29,8 @@ _WRITE_RETRY = Backoff(
 class Memory(msgspec.Struct):
     """Of one resource.
 
+    ``written`` is a digest of the last settlement that had to be written, ``rewrites`` are when the
+    same had to be written again; both are small, as there are as many memories as resources.
     ``marked``: our finalizer was seen on it; ``cleaned``: its cleanup was confirmed, or that it
     was not has been told; ``lingering``: an attempt that ignores its cancellation.
     """
@@ -36,8 +39,8 @@ class Memory(msgspec.Struct):
     waiting_since: float = 0.0
     failed_writes: int = 0
     write_due: float = 0.0
-    written: Settlement | None = None
-    rewrites: deque[float] = msgspec.field(default_factory=deque)
+    written: bytes = b""
+    rewrites: tuple[float, ...] = ()
     ready: str = ""
     marked: bool = False
     cleaned: bool = False
@@ -83,16 +86,22 @@ class Memory(msgspec.Struct):
     def is_contested(self, settlement: Settlement) -> bool:
         """Whether another writer keeps undoing what we want to write once more."""
         start = clock.monotonic() - limits.CONTESTED_WINDOW_SECONDS
-        while self.rewrites and self.rewrites[0] < start:
-            self.rewrites.popleft()
-        return self.written == settlement and len(self.rewrites) >= limits.CONTESTED_CORRECTIONS
+        self.rewrites = tuple(moment for moment in self.rewrites if moment >= start)
+        full = len(self.rewrites) >= limits.CONTESTED_CORRECTIONS
+        return full and self.written == _digest(settlement)
 
     def note_written(self, settlement: Settlement) -> None:
         """We had to write; the same again means that somebody undid it."""
         self.failed_writes, self.write_due = 0, 0.0
-        if self.written == settlement:
-            self.rewrites.append(clock.monotonic())
-        self.written = settlement
+        digest = _digest(settlement)
+        if self.written == digest:
+            latest = (*self.rewrites, clock.monotonic())
+            self.rewrites = latest[-limits.CONTESTED_CORRECTIONS :]
+        self.written = digest
+
+
+def _digest(settlement: Settlement) -> bytes:
+    return blake2b(codec.encode(settlement), digest_size=16).digest()
 
 
 class Memories:
