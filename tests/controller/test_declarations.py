@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from konstat.errors import ModelError
 from konstat.kinds import ConfigMap, Pod
 from konstat.objects.model import Spec, Status
 from konstat.objects.resource import Resource
+from konstat.status import Component
 
 
 class NoTransport:
@@ -72,6 +74,43 @@ def test_a_controller_refuses(name: str) -> None:
     with pytest.raises(ModelError) as caught:
         Controller(**{"resource": Crate, **options})
     assert text in str(caught.value)
+
+
+COMPONENTS: dict[str, tuple[dict[str, Any], str]] = {
+    "one type twice": (
+        {"a": Component(type="X"), "b": Component(type="X")},
+        "Odd.b and Odd.a are both condition X: give one type=",
+    ),
+    "ours": ({"a": Component(type="Stalled")}, "Odd.a: konstat writes condition Stalled itself"),
+    "no word": ({"a": Component(type="two words")}, "Odd.a: type='two words' is no condition type"),
+    "no text": ({"a": Component(type=5)}, "Odd.a: type=5 is no condition type"),  # type: ignore[arg-type]
+    "too long": ({"a": Component(type="X" * 317)}, "is no condition type: give a word such as"),
+    "no component": ({"a": "good"}, "the default of component 'a' is 'good'"),
+    "too many": (
+        {f"part{n}": Component() for n in range(31)},
+        "Odd publishes 31 components and may at most 30: declare some with Component(published=",
+    ),
+}
+
+
+def with_components(parts: dict[str, Any]) -> type[Resource[Any, Any]]:
+    body = {"__annotations__": dict.fromkeys(parts, Component), "__module__": __name__, **parts}
+    odd: Any = type(Status)("Odd", (Status,), body)
+    keywords = {"group": "d.example.com", "version": "v1"}
+    return types.new_class("Declared", (Resource[Spec, odd],), keywords)
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_components_that_cannot_be_conditions_are_refused(name: str) -> None:
+    parts, text = COMPONENTS[name]
+    with pytest.raises(ModelError) as caught:
+        Controller(with_components(parts))
+    assert text in str(caught.value)
+
+
+def test_components_that_are_not_published_may_have_any_type() -> None:
+    hidden = {f"part{n}": Component(type="Ready", published=False) for n in range(40)}
+    Controller(with_components({**hidden, "b": Component(type="example.com/Good")}))
 
 
 def plain(crate: Any, context: Any) -> None: ...

@@ -17,10 +17,12 @@ import msgspec
 from konstat.base import limits
 from konstat.controller.context import Context
 from konstat.errors import ModelError
+from konstat.objects.crd import CONDITION_TYPE_PATTERN
 from konstat.objects.kind import Kind
 from konstat.objects.model import Status, status_fields
 from konstat.objects.resource import Resource
-from konstat.status import RequeueAfter
+from konstat.status import Component, RequeueAfter
+from konstat.status.condition import READY, RECONCILING, STALLED
 
 R = TypeVar("R", bound=Resource[Any, Any])
 
@@ -32,6 +34,9 @@ _FINALIZER = re.compile(
     r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
     r"/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 )
+
+
+_CONDITION_TYPE = re.compile(CONDITION_TYPE_PATTERN)
 
 
 class Watch(msgspec.Struct, frozen=True):
@@ -73,7 +78,7 @@ class Controller(Generic[R]):
         _require_kind(resource, "the resource of a Controller")
         if not issubclass(resource.status_type, Status):
             raise ModelError(f"{resource.__name__}: its status type must be a subclass of Status")
-        status_fields(resource.status_type)
+        _require_components(resource.status_type)
         if concurrency < 1:
             raise ModelError(f"concurrency is {concurrency}: give at least 1")
         for name, seconds in (
@@ -151,6 +156,32 @@ def _bound(function: Reconcile[R]) -> Reconcile[R]:
         return await function(resource, context)
 
     return attempt
+
+
+def _require_components(status_type: type[Status]) -> None:
+    """Raise ModelError for components whose conditions the server or konstat itself would undo."""
+    where: dict[str, str] = {}
+    for field in status_fields(status_type):
+        part = field.part.begin(field) if field.part is not None else None
+        if not isinstance(part, Component) or not part.published:
+            continue
+        name, type = f"{status_type.__name__}.{field.name}", part.type
+        if type in (READY, RECONCILING, STALLED):
+            raise ModelError(f"{name}: konstat writes condition {type} itself: give another type=")
+        fits = isinstance(type, str) and len(type) <= limits.CONDITION_TYPE_CHARACTERS
+        if not fits or not _CONDITION_TYPE.fullmatch(type):
+            raise ModelError(
+                f"{name}: type={type!r} is no condition type: give a word such as CertsReady"
+            )
+        if type in where:
+            raise ModelError(f"{name} and {where[type]} are both condition {type}: give one type=")
+        where[type] = name
+    most = limits.CONDITIONS - 2  # beside Ready and one of Reconciling and Stalled
+    if len(where) > most:
+        raise ModelError(
+            f"{status_type.__name__} publishes {len(where)} components and may at most {most}:"
+            " declare some with Component(published=False), or put parts together"
+        )
 
 
 def _require_kind(cls: Any, where: str) -> None:
