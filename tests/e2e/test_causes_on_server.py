@@ -103,85 +103,112 @@ def secret_key(name: str, key: str) -> Any:
     return [{"name": "PASSWORD", "valueFrom": source}]
 
 
+FAILED, PROGRESSING = State.FAILED, State.PROGRESSING
+USER, OWNER, NOBODY = Turn.USER, Turn.OWNER, Turn.NOBODY
+
+
+def on(node: str, **more: Any) -> Any:
+    """Spec of a pod that runs on one node alone."""
+    return {"nodeSelector": {"kubernetes.io/hostname": node}, **more}
+
+
 def cases(*, local: str, lost: str) -> dict[str, Case]:
     """By name; ``local`` is the node that runs processes, ``lost`` the one that falls silent."""
+    return {**refused(), **unplaced(lost), **failing(local), **waiting(local)}
 
-    def on(node: str, **more: Any) -> Any:
-        return {"nodeSelector": {"kubernetes.io/hostname": node}, **more}
 
-    failed, progressing, user, owner = State.FAILED, State.PROGRESSING, Turn.USER, Turn.OWNER
-    volume = {"volumes": [{"name": "keys", "secret": {"secretName": "absent"}}]}
+def refused() -> dict[str, Case]:
+    """Pods that the server does not take."""
+    return {
+        "quota": Case(
+            "Deployment", workload("quota", resources={"requests": {"cpu": "1"}}),
+            FAILED, Reason.QUOTA_EXCEEDED, USER, "quota small leaves no room", "tight",
+        ),
+        "quota-set": Case(
+            "StatefulSet", workload("quota-set", resources={"requests": {"cpu": "1"}}),
+            FAILED, Reason.QUOTA_EXCEEDED, USER, "quota small leaves no room", "tight",
+        ),
+        "insecure": Case(
+            "Deployment", workload("insecure", spec={"hostNetwork": True}),
+            FAILED, Reason.POD_SECURITY_VIOLATED, USER, "violates PodSecurity", "strict",
+        ),
+        "nobody": Case(
+            "Deployment", workload("nobody", spec={"serviceAccountName": "absent"}),
+            FAILED, Reason.SERVICE_ACCOUNT_MISSING, USER, 'serviceaccount "absent" not found',
+        ),
+    }  # fmt: skip
+
+
+def unplaced(lost: str) -> dict[str, Case]:
+    """Pods without a node, and one that lost its own."""
     claimed = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
-    gates = {"readinessGates": [{"conditionType": "lb.example.com/registered"}]}
-    probe = {"httpGet": {"path": "/", "port": 9}, "periodSeconds": 1}
+    return {
+        "huge": Case(
+            "Deployment", workload("huge", resources={"requests": {"cpu": "1000"}}),
+            PROGRESSING, Reason.UNSCHEDULABLE, USER, "Insufficient cpu",
+        ),
+        "claimless": Case(
+            "Deployment", workload("claimless", spec=claimed),
+            PROGRESSING, Reason.STORAGE_CLASS_NOT_FOUND, USER,
+            "claim data StorageClass fast does not exist",
+        ),
+        "lost": Case(
+            "Deployment", workload("lost", spec=on(lost)),
+            FAILED, Reason.NODE_NOT_READY, OWNER, f"node {lost} does not answer",
+        ),
+    }  # fmt: skip
+
+
+def failing(local: str) -> dict[str, Case]:
+    """Containers that do not come up or do not stay."""
     return {
         "pull": Case(
             "Deployment", workload("pull", image="registry.invalid/app:1"),
-            failed, Reason.IMAGE_PULL_FAILED, user,
+            FAILED, Reason.IMAGE_PULL_FAILED, USER,
             "image registry.invalid/app:1 of container main cannot be pulled: the registry cannot",
         ),
         "crash": Case(
             "Deployment",
             workload("crash", image="example.com/crash:1", spec=on(local),
                      terminationMessagePolicy="FallbackToLogsOnError"),
-            failed, Reason.CRASH_LOOPING, user,
+            FAILED, Reason.CRASH_LOOPING, USER,
             "container main keeps crashing: exit code 3: no database at db:5432",
         ),
         "memory": Case(
             "Deployment",
             workload("memory", annotations={"nodes.konstat.dev/crash": "main=137:OOMKilled"}),
-            failed, Reason.CRASH_LOOPING, user, "out of memory (OOMKilled, exit code 137)",
-        ),
-        "huge": Case(
-            "Deployment", workload("huge", resources={"requests": {"cpu": "1000"}}),
-            progressing, Reason.UNSCHEDULABLE, user, "Insufficient cpu",
-        ),
-        "claimless": Case(
-            "Deployment", workload("claimless", spec=claimed),
-            progressing, Reason.STORAGE_CLASS_NOT_FOUND, user,
-            "claim data StorageClass fast does not exist",
-        ),
-        "quota": Case(
-            "Deployment", workload("quota", resources={"requests": {"cpu": "1"}}),
-            failed, Reason.QUOTA_EXCEEDED, user, "quota small leaves no room", "tight",
-        ),
-        "quota-set": Case(
-            "StatefulSet", workload("quota-set", resources={"requests": {"cpu": "1"}}),
-            failed, Reason.QUOTA_EXCEEDED, user, "quota small leaves no room", "tight",
-        ),
-        "insecure": Case(
-            "Deployment", workload("insecure", spec=on(lost, hostNetwork=True)),
-            failed, Reason.POD_SECURITY_VIOLATED, user, "violates PodSecurity", "strict",
-        ),
-        "nobody": Case(
-            "Deployment", workload("nobody", spec={"serviceAccountName": "absent"}),
-            failed, Reason.SERVICE_ACCOUNT_MISSING, user, 'serviceaccount "absent" not found',
+            FAILED, Reason.CRASH_LOOPING, USER, "out of memory (OOMKilled, exit code 137)",
         ),
         "keyless": Case(
             "Deployment", workload("keyless", env=secret_key("db", "password")),
-            failed, Reason.CONTAINER_CONFIG_INVALID, user, "couldn't find key password",
+            FAILED, Reason.CONTAINER_CONFIG_INVALID, USER, "couldn't find key password",
         ),
+    }  # fmt: skip
+
+
+def waiting(local: str) -> dict[str, Case]:
+    """What is held by something else."""
+    volume = {"volumes": [{"name": "keys", "secret": {"secretName": "absent"}}]}
+    gates = {"readinessGates": [{"conditionType": "lb.example.com/registered"}]}
+    probe = {"httpGet": {"path": "/", "port": 9}, "periodSeconds": 1}
+    return {
         "unmounted": Case(
             "Pod", pod(spec=volume),
-            progressing, Reason.VOLUME_NOT_MOUNTED, user, 'secret "absent" not found',
+            PROGRESSING, Reason.VOLUME_NOT_MOUNTED, USER, 'secret "absent" not found',
         ),
         "gated": Case(
             "Pod", pod(spec=gates),
-            progressing, Reason.READINESS_GATE_NOT_MET, Turn.NOBODY,
+            PROGRESSING, Reason.READINESS_GATE_NOT_MET, NOBODY,
             "lb.example.com/registered, which the controller of lb.example.com must set",
         ),
         "probed": Case(
             "Pod", pod(image="example.com/wait:1", readinessProbe=probe, spec=on(local)),
-            progressing, Reason.PODS_NOT_READY, Turn.NOBODY,
+            PROGRESSING, Reason.PODS_NOT_READY, NOBODY,
             "container main runs, but its readiness probe fails",
         ),
         "stuck": Case(
-            "ConfigMap", {}, State.TERMINATING, Reason.DELETING, Turn.NOBODY,
+            "ConfigMap", {}, State.TERMINATING, Reason.DELETING, NOBODY,
             "waits for finalizers: example.com/hold", finalizers=("example.com/hold",),
-        ),
-        "lost": Case(
-            "Deployment", workload("lost", spec=on(lost)),
-            failed, Reason.NODE_NOT_READY, owner, f"node {lost} does not answer",
         ),
     }  # fmt: skip
 

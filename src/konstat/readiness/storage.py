@@ -30,6 +30,9 @@ def claim(subject: Subject) -> Readiness:
     """
     phase = reading.text(subject.status.get("phase"))
     seen = subject.evidence("status", "phase")
+    failed = _resize_failed(subject) if phase != "Lost" else None
+    if failed is not None:
+        return failed
     if phase == "Bound":
         return _bound(subject, seen)
     if phase == "Lost":
@@ -46,23 +49,32 @@ def claim(subject: Subject) -> Readiness:
     )
 
 
-def _bound(subject: Subject, seen: Evidence) -> Readiness:
+def _resize_failed(subject: Subject) -> Readiness | None:
+    """Failed, where a resize or another change of the volume could not be made."""
     for name in _RESIZE_ERRORS:
         found = subject.condition(name, bad="True")
         if found is not None and found.status == "True":
             return advised(subject, Reason.CLAIM_RESIZE_FAILED, told(found), evidence_of(found))
-    resources = reading.mapping(subject.status.get("allocatedResourceStatuses"))
-    infeasible = sorted(word for word in map(reading.text, resources.values()) if word)
-    for word in infeasible:
+    for word in _resource_statuses(subject):
         if word in _INFEASIBLE:
             text = f"the storage provider cannot resize the volume ({word})"
             at = Evidence("status.allocatedResourceStatuses.storage", word)
             return advised(subject, Reason.CLAIM_RESIZE_FAILED, text, at)
+    return None
+
+
+def _resource_statuses(subject: Subject) -> list[str]:
+    statuses = reading.mapping(subject.status.get("allocatedResourceStatuses"))
+    return sorted(wording.steady(word) for word in map(reading.text, statuses.values()) if word)
+
+
+def _bound(subject: Subject, seen: Evidence) -> Readiness:
     for name in _RESIZING:
         if subject.is_true(name):
             return _resizing(subject, f"the volume is being resized (condition {name})", seen)
-    if infeasible:
-        return _resizing(subject, f"the volume is being resized ({infeasible[0]})", seen)
+    statuses = _resource_statuses(subject)
+    if statuses:
+        return _resizing(subject, f"the volume is being resized ({statuses[0]})", seen)
     wanted = _amount(reading.at(subject.spec, "resources", "requests", "storage"))
     there = _amount(reading.at(subject.status, "capacity", "storage"))
     if wanted is not None and there is not None and there < wanted:
