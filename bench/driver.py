@@ -108,6 +108,7 @@ class World:
         self._missing: set[str] = set()
         self._sent: dict[tuple[str, int], float] = {}
         self._progress = asyncio.Event()
+        self._turns: dict[str, asyncio.Lock] = {}
 
     def want(self, name: str, value: int) -> None:
         """Wait for a value from now on (`all_true`)."""
@@ -143,10 +144,12 @@ class World:
         await self.client.create(WIDGET, content, namespace=NAMESPACE)
 
     async def change(self, name: str, value: int) -> None:
+        """Change one Widget; changes of the same one reach the server in the order of the calls."""
         self.want(name, value)
-        self._sent[(name, value)] = clock.monotonic()
-        patch = {"spec": {"value": value}}
-        await self.client.patch(WIDGET, name, patch, type="merge", namespace=NAMESPACE)
+        async with self._turns.setdefault(name, asyncio.Lock()):
+            self._sent[(name, value)] = clock.monotonic()
+            patch = {"spec": {"value": value}}
+            await self.client.patch(WIDGET, name, patch, type="merge", namespace=NAMESPACE)
 
     async def all_true(self) -> None:
         """Wait until each status is true for the wanted value; TimeoutError without progress."""
