@@ -10,8 +10,9 @@ import pytest
 from konstat.base import clock
 from konstat.client.api import Client
 from konstat.kinds import BY_KIND, Deployment, Job, Pod, ReplicaSet, Service
+from konstat.objects import codec
 from konstat.objects.kind import Kind
-from konstat.readiness import Readiness, Reason, State, Turn, compute
+from konstat.readiness import RULES, Readiness, Reason, State, Turn, compute
 from konstat.testing import ControlPlane
 
 pytestmark = pytest.mark.realapi
@@ -195,3 +196,26 @@ async def test_services_and_jobs(control_plane: ControlPlane, namespace: str) ->
         await client.patch(Job, "load", resumed, type="merge", namespace=namespace)
         verdict = await wait_for(client, Job, "load", namespace, Reason.UNSCHEDULABLE)
         assert verdict.state is State.PROGRESSING
+
+
+async def test_every_kind_of_the_server_has_a_rule(control_plane: ControlPlane) -> None:
+    async with control_plane.client() as client:
+        served = await served_kinds(client)
+    assert ("apps", "Deployment") in served
+    assert served - set(RULES) == set()
+
+
+async def served_kinds(client: Client) -> set[tuple[str, str]]:
+    """Group and kind of everything that can be listed, whatever others have defined aside."""
+    groups = codec.decode(await client.exchange("GET", "/apis", request="list the API's groups"))
+    paths = {("", "/api/v1")} | {
+        (group["name"], f"/apis/{version['groupVersion']}")
+        for group in groups["groups"]
+        for version in group["versions"]
+        if "k8s.io" in group["name"] or "." not in group["name"]
+    }
+    found: set[tuple[str, str]] = set()
+    for group, path in paths:
+        kinds = codec.decode(await client.exchange("GET", path, request=f"list {path}"))
+        found |= {(group, r["kind"]) for r in kinds["resources"] if "list" in r["verbs"]}
+    return found
