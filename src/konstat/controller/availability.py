@@ -30,6 +30,7 @@ class _Told(msgspec.Struct):
     at: float = 0.0
     reason: str = ""
     asked_at: float = 0.0
+    troubled: bool = False
 
 
 class _Fit(msgspec.Struct):
@@ -79,9 +80,14 @@ class Availability:
     # --- kinds that cannot be read ------------------------------------------------------------
 
     async def _problem_of(self, informer: Informer, told: _Told) -> str:
-        """Why a kind cannot be read, worth telling; a first list that is under way is not."""
+        """Why a kind cannot be read, worth telling; a first list that is under way is not.
+
+        A kind that was read stays so while the server is away; that is told when it lasts.
+        """
         if informer.state == "synced":
-            return ""
+            lasting = informer.problem if told.troubled else ""
+            told.troubled = bool(informer.problem)
+            return f"{lasting}; what was read before serves until then" if lasting else ""
         if informer.state == "unsynced" and not informer.statistics().watcher.errors:
             return ""
         if informer.state != "not installed":

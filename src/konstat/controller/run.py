@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import signal
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from konstat.base import clock, limits
+from konstat.base.backoff import Backoff
 from konstat.client import Client, ClusterConfig
 from konstat.client.config import load_config
 from konstat.controller.controller import Controller
 from konstat.controller.logs import PlainLines
 from konstat.controller.manager import HealthAddress, Manager
-from konstat.errors import ConfigError, NotFound
+from konstat.errors import ConfigError, NotFound, ServiceUnavailable, TransportError
 from konstat.kinds import CustomResourceDefinition
 from konstat.objects.crd import crd
 from konstat.objects.resource import Resource
@@ -36,7 +37,8 @@ def run(
     """Run controllers until SIGTERM or SIGINT; the last line of an operator's main program.
 
     The cluster is found as kubectl finds it, or in-cluster. Raises ConfigError when there is no
-    way to a cluster; a second signal ends the process at once.
+    way to a cluster; a server that does not answer is waited for, visibly in the log. A second
+    signal ends the process at once, also while an attempt blocks the event loop.
     """
     if not logging.getLogger().handlers:
         configure_logging()
@@ -61,14 +63,36 @@ async def run_manager(
     install_crds: bool = False,
 ) -> None:
     """As `run`, inside a running event loop."""
-    async with Client.connect(config) as client:
-        manager = Manager(
-            *controllers, client=client, namespaces=namespaces, health_address=health_address
-        )
-        with _signals(manager):
+    with _Stop() as stop:
+        async with Client.connect(config) as client:
+            manager = Manager(
+                *controllers, client=client, namespaces=namespaces, health_address=health_address
+            )
             if install_crds:
-                await install(client, controllers)
+                await _install_when_there(client, controllers)
+            stop.through(manager)
             await manager.run()
+
+
+async def _install_when_there(client: Client, controllers: Sequence[Controller[Any]]) -> None:
+    """As `install`, for a server that may still start; each new problem is logged."""
+    backoff = Backoff(
+        first_seconds=limits.WATCH_BACKOFF_FIRST_SECONDS,
+        maximum_seconds=limits.WATCH_BACKOFF_MAXIMUM_SECONDS,
+    )
+    told = ""
+    failures = 0
+    while True:
+        try:
+            await install(client, controllers)
+        except (TransportError, ServiceUnavailable) as error:
+            if str(error) != told:
+                told = str(error)
+                log.warning("the CRDs are not installed yet, trying again: %s", told)
+            await clock.sleep(backoff.delay_seconds(failures))
+            failures += 1
+        else:
+            return
 
 
 async def install(client: Client, controllers: Sequence[Controller[Any]]) -> None:
@@ -135,22 +159,60 @@ def configure_logging(level: str = "INFO") -> None:
     logging.basicConfig(level=level, handlers=[lines])
 
 
-@contextlib.contextmanager
-def _signals(manager: Manager) -> Any:
-    """SIGTERM and SIGINT stop the manager; once more, and the default action ends the process."""
-    loop = asyncio.get_running_loop()
-    caught = (signal.SIGTERM, signal.SIGINT)
+class _Stop:
+    """What SIGTERM and SIGINT do for the length of a block, from the first connection on.
 
-    def stop(number: signal.Signals) -> None:
-        log.info("%s: stopping; once more to stop at once", number.name)
-        for one in caught:
-            loop.remove_signal_handler(one)
-        manager.stop()
+    The first one cancels the start, or stops the manager once there is one; the block then ends
+    without an error. One more ends the process at once. They are Python's own handlers and not the
+    event loop's, which would not hear of a signal while an attempt blocks the loop.
+    """
 
-    for one in caught:
-        loop.add_signal_handler(one, stop, one)
-    try:
-        yield
-    finally:
-        for one in caught:
-            loop.remove_signal_handler(one)
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._task = asyncio.current_task()
+        self._manager: Manager | None = None
+        self._former: dict[signal.Signals, Any] = {}
+        self._asked = False
+        self._cancelled = False
+
+    def through(self, manager: Manager) -> None:
+        """From now on the manager is stopped, in its own order."""
+        self._manager = manager
+
+    def __enter__(self) -> _Stop:
+        for one in (signal.SIGTERM, signal.SIGINT):
+            self._former[one] = signal.signal(one, self._received)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> bool:
+        for one, former in self._former.items():
+            signal.signal(one, former)
+        if not self._cancelled or kind is not asyncio.CancelledError:
+            return False
+        if self._task is not None:
+            self._task.uncancel()
+        return True
+
+    def _received(self, number: int, frame: FrameType | None) -> None:
+        if self._asked:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            self._loop.set_exception_handler(_tell_failure)
+            signal.raise_signal(number)
+            return
+        self._asked = True
+        log.info("%s: stopping; once more to stop at once", signal.Signals(number).name)
+        self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        if self._manager is not None:
+            self._manager.stop()
+        elif self._task is not None:
+            self._cancelled = True
+            self._task.cancel()
+
+
+def _tell_failure(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """As the loop's own, but that the Ctrl-C which broke an attempt off is no failure of it."""
+    if not isinstance(context.get("exception"), KeyboardInterrupt):
+        loop.default_exception_handler(context)
