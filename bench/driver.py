@@ -76,7 +76,7 @@ class _Metadata(msgspec.Struct, rename="camel"):
     resource_version: str = ""
 
 
-class _Widget(msgspec.Struct):
+class Widget(msgspec.Struct):
     metadata: _Metadata
     spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
@@ -93,7 +93,7 @@ class _Widget(msgspec.Struct):
         return ready and current and self.status.value == self.spec.value
 
 
-_decode: Final = msgspec.json.Decoder(_Widget).decode
+_decode: Final = msgspec.json.Decoder(Widget).decode
 
 
 class World:
@@ -116,7 +116,7 @@ class World:
         if self._true.get(name) != value:
             self._missing.add(name)
 
-    def see(self, widget: _Widget) -> None:
+    def see(self, widget: Widget) -> None:
         if not widget.true:
             return
         name, value = widget.metadata.name, widget.spec.value
@@ -264,7 +264,7 @@ async def _wait(kubeconfig: Path, number: int, value: int) -> dict[str, Any]:
     ):
         while True:
             content = await client.get(WIDGET, name, namespace=NAMESPACE)
-            widget = msgspec.convert(content, _Widget)
+            widget = msgspec.convert(content, Widget)
             if widget.true and widget.spec.value == value:
                 return {"moment": clock.monotonic()}
             await clock.sleep(LOOK_SECONDS)

@@ -21,7 +21,7 @@ from konstat.testing.rig_process import Program
 
 WARM: Final = 300
 OBJECTS: Final = 5_300
-# With metadata and status an object is then some 7 KB.
+# With metadata and status an object is then some 7 KB, without managedFields.
 SETTINGS_BYTES: Final = 6_300
 # Longer than kopf keeps the workers of objects that are at rest.
 QUIET_SECONDS: Final = 7.0
