@@ -36,7 +36,7 @@ def import_source(source: str) -> ModuleType:
 
 def is_file(source: str) -> bool:
     """Whether a source is meant as a file, not as a module; TargetError if it can be neither."""
-    if source.endswith(".py") or os.sep in source or Path(source).is_file():
+    if source.endswith(".py") or os.sep in source or os.path.isfile(source):
         return True
     if not source or not all(part.isidentifier() for part in source.split(".")):
         raise TargetError(
@@ -46,9 +46,14 @@ def is_file(source: str) -> bool:
 
 
 def _import_file(source: str) -> ModuleType:
-    path = Path(source).resolve()
     shown = shown_path(source)
-    require_file(path, shown)
+    try:
+        path = Path(source).resolve()
+        require_file(path, shown)
+    except OSError as error:  # a path that is too long, a folder that may not be entered
+        raise TargetError(
+            f"{shown} cannot be read: {(error.strerror or '').lower()}: correct the path"
+        ) from error
     name = path.stem
     loaded = sys.modules.get(name)
     if loaded is not None:
@@ -119,8 +124,9 @@ def _explained(load: Callable[[], object], *, shown: str, root: Path) -> None:
     try:
         load()
     except SyntaxError as error:
-        text = (error.text or "").strip()
-        place = f"{shown_path(error.filename or shown)}, line {error.lineno}"
+        text = (error.text or "").strip()[: limits.MESSAGE_CHARACTERS]
+        place = shown_path(error.filename or shown)
+        place += f", line {error.lineno}" if error.lineno else ""
         raise TargetError(f"{place}: {error.msg}{f': {text}' if text else ''}") from error
     except ModuleNotFoundError as error:
         raise TargetError(_missing_module(error, shown=shown, root=root)) from error
@@ -136,9 +142,22 @@ def _explained(load: Callable[[], object], *, shown: str, root: Path) -> None:
         ) from error
     except KonstatError as error:
         raise TargetError(f"{_place(error, shown, root)}: {error}") from error
-    except Exception as error:
-        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise TargetError(f"{_place(error, shown, root)}: {text}") from error
+    except UnicodeDecodeError as error:
+        raise TargetError(
+            f"{_place(error, shown, root)}: not text in UTF-8 (byte {error.start}): is it Python?"
+        ) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever an author may raise, CancelledError included
+        raise TargetError(f"{_place(error, shown, root)}: {_in_words(error)}") from error
+
+
+def _in_words(error: BaseException) -> str:
+    try:
+        text = str(error)[: limits.MESSAGE_CHARACTERS]
+    except Exception:  # noqa: BLE001 - an author's class may have a __str__ that fails
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _missing_module(error: ModuleNotFoundError, *, shown: str, root: Path) -> str:

@@ -5,12 +5,13 @@ Shared by `konstat rig up`, `konstat serve` and `konstat dev`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import yaml
-
+from konstat.base.yamltext import load_yaml
+from konstat.client.files import read_text
 from konstat.errors import UserError
 from konstat.testing.rig_access import write_secret
 
@@ -22,6 +23,8 @@ def refuse_foreign(path: Path, *, cluster: str) -> None:
     """
     if not path.absolute().parent.is_dir():
         raise UserError(f"--kubeconfig {path}: the folder does not exist; make it first")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise UserError(f"--kubeconfig {path}: the folder is not writable; name another file")
     if path.exists() and _clusters(path) != [cluster]:
         raise UserError(
             f"--kubeconfig {path}: the file exists and is not of {cluster}; name another file"
@@ -35,7 +38,13 @@ def copied(source: Path, target: Path | None) -> Iterator[Path]:
         yield source
         return
     ours = source.read_bytes()
-    write_secret(target, ours)
+    try:
+        write_secret(target, ours)
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise UserError(
+            f"--kubeconfig {target}: cannot be written: {problem}; name another file"
+        ) from error
     try:
         yield target
     finally:
@@ -47,7 +56,7 @@ def copied(source: Path, target: Path | None) -> Iterator[Path]:
 def _clusters(path: Path) -> list[str]:
     """The names of the clusters in a kubeconfig file; none if it is not one."""
     try:
-        content = yaml.safe_load(path.read_bytes())
+        content = load_yaml(read_text(path, what="the kubeconfig"), source=str(path))
         return [cluster["name"] for cluster in content["clusters"]]
-    except (yaml.YAMLError, KeyError, TypeError):
+    except (UserError, KeyError, TypeError):
         return []

@@ -2,9 +2,9 @@
 
 A command's module is imported when the command is called. An error that konstat raised on purpose
 becomes ``Error: …`` on standard error: a UserError exits with 2 (as click's usage errors do), any
-other KonstatError with 1, Ctrl-C with 130; where 1 and 2 are verdicts, all errors exit with 3.
-With ``-v`` the traceback stands above it. Anything else is a mistake in konstat and shows its
-traceback.
+other KonstatError with 1, Ctrl-C with 130, SIGTERM with 143; where 1 and 2 are verdicts, all errors
+exit with 3. With ``-v`` the traceback stands above it. Anything else is a mistake in konstat and
+shows its traceback.
 
 After: the modules beside this one, one for each command.
 """
@@ -21,11 +21,15 @@ from typing import NamedTuple
 
 import click
 
+from konstat.cli.ending import (
+    EXIT_INTERRUPTED,
+    EXIT_USER,
+    output_problem,
+    printable,
+    tidy_up_on_sigterm,
+)
 from konstat.cli.settings import Settings
 from konstat.errors import KonstatError, UserError
-
-EXIT_USER = 2  # as click's usage errors
-EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
 class _Command(NamedTuple):
@@ -121,6 +125,7 @@ def main() -> None:
         # A name that the terminal's encoding lacks must not end a command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    tidy_up_on_sigterm()
     konstat(prog_name="konstat")
 
 
@@ -141,9 +146,14 @@ def _own_status(ctx: click.Context) -> Iterator[None]:
 def _errors_as_text(ctx: click.Context) -> Iterator[None]:
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         click.echo(err=True)  # ends the line on which the terminal shows ^C
-        ctx.exit(EXIT_INTERRUPTED)
+        ctx.exit(getattr(error, "exit_code", EXIT_INTERRUPTED))
+    except OSError as error:
+        problem = output_problem(error)
+        if not problem:
+            raise
+        raise click.ClickException(f"the output cannot be written: {problem}") from error
     except KonstatError as error:
         raise _failure(ctx, [error], error) from error
     except BaseExceptionGroup as group:
@@ -158,7 +168,7 @@ def _failure(
 ) -> click.ClickException:
     if isinstance(ctx.obj, Settings) and ctx.obj.verbosity:
         click.echo("".join(traceback.format_exception(whole)), err=True, nl=False)
-    text = "\n".join(dict.fromkeys(str(error) for error in errors))
+    text = printable("\n".join(dict.fromkeys(str(error) for error in errors)))
     user = all(isinstance(error, UserError) for error in errors)
     return _UserFailure(text) if user else click.ClickException(text)
 

@@ -26,6 +26,7 @@ from konstat.kinds import Node
 from konstat.nodes import NodeActor, NodeOptions, ProcessRuntime
 from konstat.nodes.node import ACTOR_LABEL
 from konstat.nodes.script import CRASH, EXIT, UNREADY
+from konstat.objects.names import subdomain_problem
 from konstat.objects.quantity import Quantity
 
 _NAMES_SHOWN = 3
@@ -83,6 +84,8 @@ def nodes(
     configure_logging(settings_of(ctx).level("WARNING", "INFO", "DEBUG"))
     for option, quantity in (("--cpu", cpu), ("--memory", memory)):
         _check_quantity(option, quantity)
+    if problem := subdomain_problem(f"{name_prefix}-{count}"):
+        raise UserError(f"--name-prefix {name_prefix}: no node can be called so: {problem}")
     options = NodeOptions(
         nodes=count,
         name_prefix=name_prefix,
@@ -98,9 +101,11 @@ def nodes(
 
 def _check_quantity(option: str, text: str) -> None:
     try:
-        Quantity(text)
+        given = Quantity(text)
     except ValueError as error:
         raise UserError(f"{option} {text}: {error}") from error
+    if given <= Quantity("0"):
+        raise UserError(f"{option} {text}: a node has more than that: give it a positive amount")
 
 
 async def _play(

@@ -16,6 +16,8 @@ import click
 
 from konstat.base import clock
 from konstat.cli.kubeconfig_file import copied, refuse_foreign
+from konstat.cli.settings import FilePath
+from konstat.errors import UserError
 from konstat.testing.rig_access import CLUSTER
 from konstat.testing.rig_binaries import ASSETS_VARIABLE, find_binaries
 from konstat.testing.rig_build import build
@@ -69,7 +71,7 @@ def path_command() -> None:
 @rig.command("up")
 @click.option(
     "--kubeconfig",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FilePath(dir_okay=False),
     help="Write the kubeconfig to this file too; it is removed at the end.",
 )
 @click.option(
@@ -100,6 +102,8 @@ def up_command(
     """
     if kubeconfig is not None:
         refuse_foreign(kubeconfig, cluster=CLUSTER)
+    if data is not None:
+        _make_folder(data)
     options = Options(
         controller_manager=not no_controller_manager,
         scheduler=not no_scheduler,
@@ -107,6 +111,14 @@ def up_command(
         apiserver_flags=apiserver_flags,
     )
     asyncio.run(_up(ControlPlane(options, data=data), kubeconfig))
+
+
+def _make_folder(data: Path) -> None:
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise UserError(f"--data {data}: {problem}; name another folder") from error
 
 
 async def _up(plane: ControlPlane, kubeconfig: Path | None) -> None:

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from konstat.base import clock
-from konstat.cli.settings import cluster_options, settings_of
+from konstat.cli.settings import checked_namespaces, cluster_options, settings_of
 from konstat.cli.target import load_controllers
 from konstat.client.config import load_config
 from konstat.controller import HealthAddress
@@ -66,6 +66,7 @@ class JsonLines(logging.Formatter):
     "--namespace",
     "namespaces",
     metavar="NAME",
+    callback=checked_namespaces,
     multiple=True,
     help="Look after this namespace only; may be given several times (default: all).",
 )

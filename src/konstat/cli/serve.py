@@ -19,7 +19,7 @@ import click
 from konstat.base import limits
 from konstat.cli.kubeconfig_file import copied, refuse_foreign
 from konstat.cli.process_options import ProcessSettings, about, process_options
-from konstat.cli.settings import settings_of
+from konstat.cli.settings import FilePath, settings_of
 from konstat.controller.run import configure_logging
 from konstat.errors import UserError
 from konstat.nodes import ProcessRuntime
@@ -68,7 +68,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--kubeconfig",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=FilePath(dir_okay=False),
         metavar="FILE",
         help="Write the kubeconfig to this file; it is removed at the end.",
     ),

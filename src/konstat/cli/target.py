@@ -36,7 +36,7 @@ class Target(NamedTuple):
             return cls(text)
         if not all(part.isidentifier() for part in attribute.split(".")):
             raise TargetError(
-                f"{text}: {attribute!r} is not the name of an attribute: write the target as"
+                f"{text!r}: {attribute!r} is not the name of an attribute: write the target as"
                 " file.py:attribute or package.module:attribute"
             )
         return cls(source, attribute)
@@ -58,6 +58,7 @@ def load_controllers(text: str) -> list[Controller[Any]]:
                 f"{text} is {_described(value)}: name a Controller, or a list of them"
             )
         return found
+    _refuse_rivals(module, target)
     return _all_controllers(module) or _refuse_empty(module, target)
 
 
@@ -79,7 +80,10 @@ def load_resources(text: str) -> list[ResourceClass]:
     controllers = _all_controllers(module)
     declared = _declared_resources(module)
     if not controllers and not declared:
-        raise TargetError(f"{_shown(target)} declares no Controller and no Resource class")
+        raise TargetError(
+            f"{_shown(target)} declares no Controller and no Resource class: declare one at its top"
+            " level, or name the module that does"
+        )
     return _distinct(c.resource for c in controllers) or declared
 
 
@@ -93,6 +97,10 @@ def _attribute(module: ModuleType, target: Target) -> Any:
             close = difflib.get_close_matches(name, names, n=limits.MESSAGE_NAMES)
             hint = f"did you mean {' or '.join(close)}?" if close else _hint_at_controllers(module)
             raise TargetError(f"{_shown(target)} has no attribute {name!r}: {hint}") from None
+        except Exception as error:
+            raise TargetError(
+                f"{_shown(target)}: reading {target.attribute} raises {type(error).__name__}"
+            ) from error
     return value
 
 
@@ -131,6 +139,20 @@ def _is_resource(value: Any) -> bool:
         and issubclass(value, Resource)
         and isinstance(getattr(value, "kind", None), Kind)
     )
+
+
+def _refuse_rivals(module: ModuleType, target: Target) -> None:
+    """Refuse two controllers of one kind, with the names by which one can be chosen."""
+    first: dict[str, str] = {}
+    for name, value in vars(module).items():
+        if not isinstance(value, Controller):
+            continue
+        other = first.setdefault(value.kind.resource, name)
+        if getattr(module, other) is not value:
+            raise TargetError(
+                f"{_shown(target)}: {other} and {name} both control {value.kind.kind}: make them"
+                f" one, or choose one, for example {target.source}:{other}"
+            )
 
 
 def _refuse_empty(module: ModuleType, target: Target) -> list[Controller[Any]]:

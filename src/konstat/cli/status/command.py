@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from konstat.cli.settings import cluster_options, settings_of
+from konstat.cli.settings import checked_namespace, cluster_options, name_problem, settings_of
 from konstat.cli.status.gather import gather
 from konstat.cli.status.live import follow
 from konstat.cli.status.plan import Plan, make_plan
@@ -21,7 +21,13 @@ from konstat.client.discovery import Discovery
 @click.command()
 @click.argument("kind", required=False, default="")
 @click.argument("name", required=False, default="")
-@click.option("-n", "--namespace", metavar="NAME", help="Default: that of the kubeconfig context.")
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    callback=checked_namespace,
+    help="Default: that of the kubeconfig context.",
+)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look in every namespace.")
 @click.option(
     "-o",
@@ -62,6 +68,8 @@ def status(
     logging.basicConfig(level=settings_of(ctx).level("ERROR", "INFO", "DEBUG"))
     if "/" in kind and not name:
         kind, _, name = kind.partition("/")
+    if problem := name_problem(name):
+        raise click.BadParameter(problem, param_hint="NAME")
     if all_namespaces and namespace:
         raise click.UsageError("-n and -A exclude each other: give one of them")
     config = load_config(kubeconfig=kubeconfig, context=context)
