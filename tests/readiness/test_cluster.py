@@ -146,3 +146,17 @@ def test_pod_groups(build: Any) -> None:
     assert judged(build.condition(name)) == (State.READY, Reason.AVAILABLE)
     held = build.condition(name, "False", "Unschedulable")
     assert judged(held) == (State.PROGRESSING, Reason.UNSCHEDULABLE)
+    assert judged(build.condition(name), build.condition("DisruptionTarget")) == (
+        State.FAILED,
+        Reason.POD_EVICTED,
+    )
+
+
+def test_device_taint_rules(build: Any) -> None:
+    def judged(*conditions: Any) -> Any:
+        status = {"conditions": list(conditions)}
+        return build.judge(build.thing("resource.k8s.io/v1beta2", "DeviceTaintRule", status)).state
+
+    assert judged() is State.READY
+    assert judged(build.condition("EvictionInProgress", "False")) is State.READY
+    assert judged(build.condition("EvictionInProgress")) is State.PROGRESSING

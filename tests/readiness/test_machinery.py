@@ -200,6 +200,27 @@ def test_storage_migrations(build: Any) -> None:
     assert judged("Succeeded", "Failed") is State.FAILED
 
 
+def test_requests_for_the_state_of_resource_pools(build: Any) -> None:
+    def judged(*names: str) -> Any:
+        status = {"conditions": [build.condition(name) for name in names]}
+        kind = "ResourcePoolStatusRequest"
+        return build.judge(build.thing("resource.k8s.io/v1alpha3", kind, status)).state
+
+    assert judged() is State.UNKNOWN
+    assert judged("Complete") is State.READY
+    assert judged("Failed") is State.FAILED
+
+
+def test_storage_versions(build: Any) -> None:
+    def judged(status: str) -> Any:
+        content = {"conditions": [build.condition("AllEncodingVersionsEqual", status)]}
+        group = "internal.apiserver.k8s.io/v1alpha1"
+        return build.judge(build.thing(group, "StorageVersion", content)).state
+
+    assert judged("True") is State.READY
+    assert judged("False") is State.PROGRESSING
+
+
 def test_quotas(build: Any) -> None:
     quota = build.thing("v1", "ResourceQuota", spec={"hard": {"pods": "2", "cpu": "1000m"}})
     assert seen(build.judge(quota)) == (State.PROGRESSING, Reason.NOT_IN_FORCE)

@@ -131,8 +131,21 @@ def resource_claim(subject: Subject) -> Readiness:
     )
 
 
+def taint_rule(subject: Subject) -> Readiness:
+    """A DeviceTaintRule is in force at once; pods that it evicts may take their time."""
+    found = subject.condition("EvictionInProgress", bad="True")
+    if found is None or found.status == "False":
+        return existing(subject)
+    return subject.verdict(
+        State.PROGRESSING, Reason.RUNNING, "pods are being evicted", evidence=[evidence_of(found)]
+    )
+
+
 def pod_group(subject: Subject) -> Readiness:
-    """Ready once its pods were scheduled together (KEP-5832)."""
+    """Ready once its pods were scheduled together (KEP-5832), unless they are being preempted."""
+    target = subject.condition("DisruptionTarget", bad="True")
+    if target is not None and target.status == "True":
+        return advised(subject, Reason.POD_EVICTED, told(target), evidence_of(target))
     found = subject.condition("PodGroupScheduled")
     if found is None:
         return not_reported(subject)

@@ -149,23 +149,36 @@ def admission_policy(subject: Subject) -> Readiness:
     )
 
 
-def migration(subject: Subject) -> Readiness:
-    """A StorageVersionMigration: Failed, else Succeeded, else it runs."""
+def bounded(subject: Subject) -> Readiness:
+    """Work of the API's own that ends: Failed, else Succeeded or Complete, else it runs.
+
+    For StorageVersionMigrations and ResourcePoolStatusRequests.
+    """
     failed = subject.condition("Failed", bad="True")
     if failed is not None and failed.status == "True":
         return subject.verdict(
             State.FAILED, Reason.DEGRADED, told(failed), evidence=[evidence_of(failed)]
         )
-    succeeded = subject.condition("Succeeded")
-    if succeeded is not None and succeeded.status == "True":
-        return subject.verdict(
-            State.READY, Reason.COMPLETED, "has succeeded", evidence=[evidence_of(succeeded)]
-        )
+    for name in ("Succeeded", "Complete"):
+        found = subject.condition(name)
+        if found is not None and found.status == "True":
+            return subject.verdict(
+                State.READY, Reason.COMPLETED, "has succeeded", evidence=[evidence_of(found)]
+            )
     running = subject.condition("Running")
     if running is None:
         return not_reported(subject)
-    text = "objects are being migrated"
-    return subject.verdict(State.PROGRESSING, Reason.RUNNING, text, evidence=[evidence_of(running)])
+    return subject.verdict(
+        State.PROGRESSING, Reason.RUNNING, "is at work", evidence=[evidence_of(running)]
+    )
+
+
+def storage_version(subject: Subject) -> Readiness:
+    """A StorageVersion: all API servers encode alike."""
+    found = subject.condition("AllEncodingVersionsEqual")
+    if found is None:
+        return not_reported(subject)
+    return _by_condition(subject, found, good="all servers encode alike")
 
 
 def resource_quota(subject: Subject) -> Readiness:
