@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,8 +14,10 @@ from konstat.base import limits
 from konstat.errors import KindUnavailable
 from konstat.readiness import reading, wording
 from konstat.readiness.reading import Condition
-from konstat.readiness.related import Related, RelatedEvents
+from konstat.readiness.related import Related
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State, Turn
+
+EventsOf = Callable[[str], Sequence[Mapping[str, Any]]]
 
 
 class Found(NamedTuple):
@@ -45,6 +47,9 @@ class Subject:
         self.kind = kind
         self.now = now
         self._related = related
+        self._told: EventsOf | None = getattr(related, "events_of", None)
+        self._found: dict[tuple[str, str, str, str], Mapping[str, Any] | None] = {}
+        self._unreadable: dict[tuple[str, str], str] = {}
         self.metadata = reading.mapping(content.get("metadata"))
         self.spec = reading.mapping(content.get("spec"))
         self.status = reading.mapping(content.get("status"))
@@ -84,18 +89,26 @@ class Subject:
         """One object by name; no objects and no problem when it does not exist."""
         if self._related is None:
             return Found((), f"{kind} {name} was not looked at")
-        try:
-            found = self._related.find(group, kind, namespace, name)
-        except KindUnavailable as error:
-            return Found((), _unread(kind, error))
+        # Many pods share one node, and a kind that cannot be read is asked for once.
+        problem = self._unreadable.get((group, kind))
+        if problem is not None:
+            return Found((), problem)
+        place = (group, kind, namespace, name)
+        if place not in self._found:
+            try:
+                self._found[place] = self._related.find(group, kind, namespace, name)
+            except KindUnavailable as error:
+                problem = self._unreadable[group, kind] = _unread(kind, error)
+                return Found((), problem)
+        found = self._found[place]
         return Found(() if found is None else (found,), "")
 
     def events_of(self, uid: str) -> tuple[Mapping[str, Any], ...]:
         """The Events about the object ``uid``; none where the lookup has none to give."""
-        if not uid or not isinstance(self._related, RelatedEvents):
+        if not uid or self._told is None:
             return ()
         try:
-            return tuple(self._related.events_of(uid))
+            return tuple(self._told(uid))
         except KindUnavailable:
             # They expire anyway: a rule may never take their absence for a sign.
             return ()
