@@ -153,6 +153,36 @@ def test_C87_initial_events_that_are_late(server: EmbeddedServer, time: Standing
     assert _drain(stream)[0] == ("ADDED", "a")
 
 
+def test_C87_initial_events_are_as_of_one_moment_however_slowly_they_are_taken(
+    server: EmbeddedServer,
+) -> None:
+    for name in ("a", "b", "c"):
+        _make(server, name)
+    query = "sendInitialEvents=1&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1"
+    stream = _watch(server, query)
+    first = stream.next_line()
+    assert first is not None
+    _send(server, "DELETE", f"{PATH}/c")
+    _make(server, "d")
+    assert json.loads(first)["object"]["metadata"]["name"] == "a"
+    assert _drain(stream) == [
+        ("ADDED", "b"),
+        ("ADDED", "c"),
+        ("BOOKMARK", ""),
+        ("DELETED", "c"),
+        ("ADDED", "d"),
+    ]
+
+
+def test_initial_events_of_a_closed_stream_are_lost(server: EmbeddedServer) -> None:
+    for name in ("a", "b"):
+        _make(server, name)
+    stream = _watch(server, "resourceVersion=0")
+    assert stream.next_line() is not None
+    stream.close()
+    assert _drain(stream) == []
+
+
 def test_watches_are_bounded(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("konstat.base.limits.EMBEDDED_WATCHES", 1)
     first = _watch(server, "timeoutSeconds=5")

@@ -9,7 +9,7 @@ events and ends by time are decided here, from the log alone (C82 to C93).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -51,6 +51,7 @@ class WatchStream:
         self._state = state
         self._watched = watched
         self._lines: deque[bytes] = deque()
+        self._present: Iterator[bytes] = iter(())
         self._cursor = 0
         self._begun = clock.monotonic()
         self._deadline = self._begun + _seconds(options)
@@ -74,8 +75,12 @@ class WatchStream:
 
     def next_line(self) -> bytes | None:
         """The next event as a line of JSON; None when there is none at the moment."""
-        if not self._lines and not self.ended:
+        line = next(self._present, None)
+        if line is None and not self._lines and not self.ended:
             self._pull()
+            line = next(self._present, None)
+        if line is not None:
+            return line
         if self._lines:
             return self._lines.popleft()
         now = clock.monotonic()
@@ -101,6 +106,7 @@ class WatchStream:
         """End the stream; lines that were not taken are lost."""
         if not self.ended:
             self.ended = True
+            self._present = iter(())
             self._unfollow()
             self._wake()
 
@@ -126,15 +132,20 @@ class WatchStream:
 
     def _list_now(self) -> None:
         """Everything that is there as ADDED, and the bookmark that ends it if asked for (C87)."""
-        watched, storage = self._watched, self._state.storage
+        storage = self._state.storage
         self._cursor = storage.revision
-        for _, stored in storage.scan(watched.kind.storage_name, watched.namespace):
+        found = storage.scan(self._watched.kind.storage_name, self._watched.namespace)
+        self._present = self._present_lines([stored for _, stored in found])
+
+    def _present_lines(self, found: Iterable[Object]) -> Iterator[bytes]:
+        """The lines of what there was, each made when it is taken: all of them may be large."""
+        watched = self._watched
+        for stored in found:
             view = self._state.view(watched.kind, stored)
             if watched.selection.matches(view):
-                self._emit("ADDED", view)
+                yield self._shaped_line("ADDED", view)
         if self._initial and self._bookmarks:
-            annotations = {INITIAL_EVENTS_END: "true"}
-            self._lines.append(self._bookmark_line(annotations))
+            yield self._bookmark_line({INITIAL_EVENTS_END: "true"})
 
     def _follow(self, table: str) -> None:
         self._unfollow()
@@ -188,10 +199,13 @@ class WatchStream:
             self._emit("DELETED", _at(old, change.revision))
 
     def _emit(self, word: str, obj: Object) -> None:
+        self._lines.append(self._shaped_line(word, obj))
+
+    def _shaped_line(self, word: str, obj: Object) -> bytes:
         # The columns of a Table are told once, in the first event.
         shaped = self._watched.shape(obj, not self._sent)
         self._sent = True
-        self._lines.append(_line(word, shaped))
+        return _line(word, shaped)
 
     def _fail(self, error: StatusError) -> None:
         self._lines.append(_line("ERROR", error.status()))
