@@ -77,7 +77,10 @@ class LoopWatch:
             except RuntimeError:  # the loop was closed
                 return
             if self._waits_in_vain(turned, limits.LOOP_BLOCKED_SECONDS):
-                self._on_stall(self._look(clock.monotonic() - asked))
+                stall = self._look(clock.monotonic() - asked)
+                if stall is None:
+                    continue
+                self._on_stall(stall)
                 while self._waits_in_vain(turned, limits.LOOP_WATCH_SECONDS):
                     pass
                 self._on_turn(clock.monotonic() - asked)
@@ -86,9 +89,12 @@ class LoopWatch:
         """Whether the loop has not answered although it had time; not when all is to end."""
         return not turned.wait(seconds) and not self._ends.is_set()
 
-    def _look(self, seconds: float) -> Stall:
+    def _look(self, seconds: float) -> Stall | None:
+        """What the loop does; None when it only waits, as after a stop of the whole process."""
         task = asyncio.current_task(self._loop)
         frame = sys._current_frames().get(self._watched)  # pyright: ignore[reportPrivateUsage]
+        if frame is None or frame.f_globals.get("__name__") == "selectors":
+            return None
         lines = _stack(frame)
         own = [line for line in lines if not line.filename.startswith(_LIBRARIES)]
         inner = (own or lines or [None])[-1]
@@ -103,7 +109,7 @@ class LoopWatch:
         )
 
 
-def _stack(frame: FrameType | None) -> list[traceback.FrameSummary]:
+def _stack(frame: FrameType) -> list[traceback.FrameSummary]:
     """The innermost lines of a stack, up to where the loop begins a task's step."""
     lines: list[traceback.FrameSummary] = []
     for inner, number in traceback.walk_stack(frame):

@@ -29,7 +29,7 @@ async def watch_loop(on_blocked: Callable[[float], None]) -> None:
 
 def _tell(stall: Stall) -> None:
     log.warning(
-        "the event loop does not turn since %.1f s: %s blocks it at %s: use await, or"
+        "the event loop has not turned for %.1f s: %s blocks it at %s: use await, or"
         " asyncio.to_thread for blocking calls, as all other attempts wait for it\n%s",
         stall.seconds,
         f"the {stall.task}" if stall.task.startswith("attempt ") else (stall.task or "a callback"),

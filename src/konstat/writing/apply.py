@@ -30,7 +30,7 @@ from konstat.objects.snapshot import Snapshot
 from konstat.writing.delete import delete_child
 from konstat.writing.live import read_live
 from konstat.writing.manifest import Owner, hash_of, hash_on, prepare, refuse_namesake
-from konstat.writing.values import refuse_unwritable
+from konstat.writing.values import find_unwritable, refuse_unwritable
 
 # As the server words an apply conflict: conflict with "kubectl" with subresource "scale" using …
 _MANAGER = re.compile(r'conflict with "([^"]+)"')
@@ -221,6 +221,7 @@ class Applier:
         drift = wish.drift(again)
         if not drift:
             return msgspec.structs.replace(applied, snapshot=again)
+        find_unwritable(wish.wanted, f"{again.kind.kind} {again.name}")
         history = self._history(again.uid)
         history.reverted_hash, history.reverted = wish.hash, tuple(drift)
         raise _reverted(again, drift)

@@ -13,7 +13,7 @@ from konstat.objects.diff import applied_hash
 from konstat.objects.kind import Kind
 from konstat.objects.meta import OwnerReference
 from konstat.objects.snapshot import Snapshot
-from konstat.writing.values import refuse_unwritable
+from konstat.writing.values import find_unwritable
 
 # Kept on each child: the hash of the manifest that was applied last.
 APPLIED_ANNOTATION = "konstat.dev/applied"
@@ -77,7 +77,7 @@ def _hash(wanted: Mapping[str, Any]) -> str:
         return applied_hash(wanted)
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
         name = f"{wanted['kind']} {wanted['metadata']['name']}"
-        refuse_unwritable(wanted, name)
+        find_unwritable(wanted, name)
         raise ManifestError(f"{name} cannot be written as JSON: {error}") from error
 
 

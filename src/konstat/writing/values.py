@@ -7,6 +7,7 @@ be encoded goes wrong.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -16,10 +17,20 @@ from konstat.errors import ManifestError
 
 
 def refuse_unwritable(manifest: Mapping[str, Any], name: str) -> None:
-    """Raise ManifestError, with the path, for the first value that JSON cannot say.
+    """Raise ManifestError, with the path, for a value that JSON cannot say.
 
-    ``name`` names the object in the message.
+    ``name`` names the object in the message. Quick where nothing is wrong: keys that are no
+    texts pass, as they can be written; `find_unwritable` finds them too.
     """
+    try:
+        # The encoder of the standard library is strict where ours is lenient.
+        json.dumps(manifest, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        find_unwritable(manifest, name)
+
+
+def find_unwritable(manifest: Mapping[str, Any], name: str) -> None:
+    """As `refuse_unwritable`, looking at every value and key."""
     waiting: list[tuple[str, Any, int]] = [("", manifest, 0)]
     while waiting:
         path, value, depth = waiting.pop()
