@@ -15,6 +15,8 @@ def seen(readiness: Any) -> tuple[State, Reason]:
 def test_S2_namespace(build: Any) -> None:
     assert compute(build.thing("v1", "Namespace", {"phase": "Active"})).ready
     assert compute(build.thing("v1", "Namespace")).reason is Reason.STATUS_NOT_REPORTED
+    leaving = build.thing("v1", "Namespace", {"phase": "Terminating"})
+    assert seen(compute(leaving)) == (State.TERMINATING, Reason.DELETING)
     remains = "Some resources are remaining: webapps.demo.example.com has 1 resource instances"
     held = build.thing(
         "v1",

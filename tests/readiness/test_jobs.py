@@ -36,6 +36,9 @@ def test_R5_job_complete_and_suspended(build: Any) -> None:
     complete = build.condition("Complete")
     assert seen(build.judge(job(complete))) == (State.READY, Reason.COMPLETED)
     assert seen(build.judge(job(suspend=True))) == (State.SUSPENDED, Reason.SUSPENDED)
+    assert build.judge(job(build.condition("Suspended"))).state is State.SUSPENDED
+    resuming = job(build.condition("Suspended"), suspend=False)
+    assert build.judge(resuming).state is State.PROGRESSING
     assert build.judge(job(build.condition("Complete", "False"))).state is State.PROGRESSING
 
 

@@ -93,6 +93,8 @@ def test_R13_definition(build: Any) -> None:
         build, names, build.condition("Established"), build.condition("NonStructuralSchema")
     )
     assert seen(compute(loose)) == (State.FAILED, Reason.SCHEMA_INVALID)
+    leaving = definition(build, build.condition("Established"), build.condition("Terminating"))
+    assert seen(compute(leaving)) == (State.TERMINATING, Reason.DELETING)
     assert seen(compute(definition(build))) == (State.UNKNOWN, Reason.STATUS_NOT_REPORTED)
 
 

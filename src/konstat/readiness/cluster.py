@@ -25,14 +25,14 @@ def existing(subject: Subject) -> Readiness:
 
 
 def namespace(subject: Subject) -> Readiness:
-    """Active is Ready; Terminating is told by `deletion` before any rule."""
-    if subject.status.get("phase") == "Active":
-        return subject.verdict(
-            State.READY,
-            Reason.AVAILABLE,
-            "active",
-            evidence=[subject.evidence("status", "phase")],
-        )
+    """Active is Ready; Terminating is told by `deletion` where the deletion's time is known."""
+    phase = reading.text(subject.status.get("phase"))
+    seen = [subject.evidence("status", "phase")]
+    if phase == "Active":
+        return subject.verdict(State.READY, Reason.AVAILABLE, "active", evidence=seen)
+    if phase == "Terminating":
+        text = "is being deleted"
+        return subject.verdict(State.TERMINATING, Reason.DELETING, text, evidence=seen)
     return not_reported(subject)
 
 

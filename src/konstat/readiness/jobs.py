@@ -33,7 +33,9 @@ def job(subject: Subject) -> Readiness:
             "the Job is complete",
             evidence=[evidence_of(complete)],
         )
-    if subject.spec.get("suspend") is True:
+    # What was asked for last counts: the condition follows it, and may be all that is known.
+    asked = subject.spec.get("suspend")
+    if asked is True or (asked is None and subject.is_true("Suspended")):
         return subject.verdict(
             State.SUSPENDED,
             Reason.SUSPENDED,

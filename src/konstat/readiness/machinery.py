@@ -36,6 +36,11 @@ def definition(subject: Subject) -> Readiness:
     schema = subject.condition("NonStructuralSchema", bad="True")
     if schema is not None and schema.status == "True":
         return advised(subject, Reason.SCHEMA_INVALID, told(schema), evidence_of(schema))
+    leaving = subject.condition("Terminating", bad="True")
+    if leaving is not None and leaving.status == "True":
+        return subject.verdict(
+            State.TERMINATING, Reason.DELETING, told(leaving), evidence=[evidence_of(leaving)]
+        )
     established = subject.condition("Established")
     if established is None:
         return not_reported(subject)
