@@ -14,7 +14,7 @@ from bench.tables import Bound, Cell, Figure, Table
 
 OBJECTS: Final = 50
 # Changes per second, and how many of them. Slow first: each is then answered by itself.
-PHASES: Final = ((10, 150), (50, 400))
+PHASES: Final = ((10, 100), (50, 300))
 QUIET_SECONDS: Final = 1.0
 CPU_SHARE: Final = 0.2
 REQUESTS: Final = 2.0

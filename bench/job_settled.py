@@ -26,7 +26,7 @@ SETTINGS_BYTES: Final = 6_300
 # Longer than kopf keeps the workers of objects that are at rest.
 QUIET_SECONDS: Final = 7.0
 IDLE_SECONDS: Final = 60.0
-RESTARTS: Final = 5
+RESTARTS: Final = 3
 RESTART_SHARE: Final = 0.5
 PAIR_KIBIBYTES: Final = 6.0
 
