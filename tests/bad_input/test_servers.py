@@ -10,6 +10,8 @@ import pytest
 import trustme
 from odd_servers import answer, refusal, served
 
+from konstat.client.calls import read_page
+
 PAGE = "<!DOCTYPE html><html><style>b{}</style><h1>Sign&nbsp;in</h1><script>x()</script></html>"
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 LOGIN = "Location: https://login.example.com/in?state=s3cr3t"
@@ -57,6 +59,13 @@ def test_an_answer_that_is_none_of_an_API(run_konstat, kubeconfig, data, says) -
     assert len(result.stderr.splitlines()) == 1
     for words in says:
         assert words in result.stderr
+
+
+@pytest.mark.parametrize("data", [b'{"a": 1}', b"[]", b"", b"<html>", b'{"items": 5}'])
+def test_what_is_no_list_is_never_an_empty_one(data: bytes) -> None:
+    with pytest.raises(ValueError, match="."):
+        read_page(data)
+    assert read_page(b'{"kind": "PodList", "items": null}').items == []
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,8 @@ class _ListMetadata(msgspec.Struct, rename="camel", gc=False):
 
 class _List(msgspec.Struct, gc=False):
     metadata: _ListMetadata = msgspec.field(default_factory=_ListMetadata)
-    items: list[msgspec.Raw] | None = None
+    # A list without objects says so with [] or null; what has no items is none.
+    items: list[msgspec.Raw] | None | msgspec.UnsetType = msgspec.UNSET
 
 
 _list_decoder = msgspec.json.Decoder(_List)
@@ -67,6 +68,8 @@ _list_decoder = msgspec.json.Decoder(_List)
 def read_page(data: bytes) -> Page:
     """Decode the answer to a list; raises ValueError when it is none."""
     answer = _list_decoder.decode(data)
+    if answer.items is msgspec.UNSET:
+        raise ValueError("it has no items")
     return Page(
         resource_version=answer.metadata.resource_version,
         continue_token=answer.metadata.continue_token,

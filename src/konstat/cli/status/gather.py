@@ -16,7 +16,14 @@ from konstat.cli.status.plan import Plan
 from konstat.cli.status.tree import Content, Gathered, GroupKind, owner_uids
 from konstat.client import calls
 from konstat.client.api import Client
-from konstat.errors import APIError, Expired, Forbidden, NotFound, Unauthorized
+from konstat.errors import (
+    APIError,
+    Expired,
+    Forbidden,
+    NotFound,
+    TransportError,
+    Unauthorized,
+)
 from konstat.objects import codec
 from konstat.objects.kind import Kind
 from konstat.readiness import reading
@@ -160,7 +167,10 @@ async def read_all(
                 raise
             limit, token, found = 0, "", []
             continue
-        page = calls.read_page(data)
+        try:
+            page = calls.read_page(data)
+        except ValueError as error:
+            raise TransportError(f"failed to {words}: the answer is no list ({error})") from error
         found += _kept(page.items, kind, owned_only=owned_only, metadata_only=metadata_only)
         token = page.continue_token
         if not token:
