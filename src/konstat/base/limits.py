@@ -131,7 +131,7 @@ CONTESTED_WINDOW_SECONDS: Final = 60.0
 # --- readiness ------------------------------------------------------------------------------
 READINESS_DETAIL_CHARACTERS: Final = 240  # of a kubelet's or scheduler's text inside a message
 READINESS_EVIDENCE: Final = 8  # observations that one verdict carries
-READINESS_NODES: Final = 2000  # values of one status that are looked at …
+READINESS_NODES: Final = 50_000  # values of one status: 1.5 MiB hardly hold more …
 READINESS_DEPTH: Final = 8  # … and levels, of a status that somebody else wrote
 READINESS_WORD_CHARACTERS: Final = 200  # of a reason, a type or a phase that are analysed
 READINESS_CACHED_WORDS: Final = 4096  # reasons, types, kinds: operators write few distinct ones

@@ -168,6 +168,9 @@ class Walk:
             self._list(value, place, depth)
 
     def _list(self, values: Any, place: str, depth: int) -> None:
+        if depth > limits.READINESS_DEPTH:
+            self.cut = True
+            return
         if values and all(_is_condition(entry) for entry in values[:3]):
             self._conditions(values, place, depth + 1)
             return
@@ -178,6 +181,8 @@ class Walk:
                 return
             if isinstance(value, Mapping):
                 self._mapping(value, f"{place}[{index}]", depth + 1)
+            elif isinstance(value, list | tuple):
+                self._list(value, f"{place}[{index}]", depth + 1)
 
     def _conditions(self, value: Any, place: str, depth: int) -> None:
         """A list of conditions, or a mapping of them by their types."""
@@ -223,7 +228,7 @@ class Walk:
             full = wording.with_detail(shown(path, value), _text_beside(node))
             self._say(State.FAILED, failure(key, full), full, path, value, False, nested)
         elif role is KeyRole.PAUSE_FLAG and value and not nested:
-            self._say(State.SUSPENDED, Reason.PAUSED, "", path, value)
+            self._say(State.SUSPENDED, Reason.PAUSED, "", path, value, True)
 
     def _not_so(self, path: str, node: Mapping[str, Any], nested: bool) -> None:
         detail = _text_beside(node)
@@ -347,7 +352,7 @@ class Walk:
         if not whole:
             return None
         if sense is Sense.SUSPENDED:
-            return State.SUSPENDED, Reason.SUSPENDED, False
+            return State.SUSPENDED, Reason.SUSPENDED, True
         if sense is Sense.TERMINATING:
             return State.TERMINATING, Reason.DELETING, False
         return State.UNKNOWN, Reason.CONDITION_UNKNOWN, False

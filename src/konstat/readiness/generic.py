@@ -150,7 +150,7 @@ def _weighed(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness:
         worst = _at_rest(signals) or worst
     if worst is not None and worst.state is not State.READY:
         return _not_ready(subject, worst, signals)
-    if not any(s.decides for s in signals):
+    if not any(s.decides and s.state is State.READY for s in signals):
         if rule is not None and rule.status == "none":
             return _existing(subject)
         return _nothing_decides(subject)
@@ -182,7 +182,7 @@ def _text(signal: Signal) -> str:
 
 def _at_rest(signals: Iterable[Signal]) -> Signal | None:
     """What says that the object is paused: it explains why nothing goes on."""
-    return _worst(s for s in signals if s.state is State.SUSPENDED and not s.nested)
+    return _worst(s for s in signals if s.state is State.SUSPENDED and s.decides)
 
 
 def _not_ready(subject: Subject, worst: Signal, signals: Sequence[Signal]) -> Readiness:

@@ -79,14 +79,14 @@ _RECORDS: Final = word_set(
 _ASIDE: Final = word_set(
     """
     last previous prev old prior desired target expected wanted initial former history
-    historical requested events event logs log archived superseded spec template retained
+    historical requested events event logs log archived superseded retained
     recent retry
     """
 )
 _SKIPPED: Final = word_set(
     """
     history events managedfields conditionhistory lastappliedconfiguration inventory
-    relatedobjects retries attempts versions images endpoints
+    spec template warnings relatedobjects retries attempts versions images endpoints
     """
 )
 _ERROR_ENDS: Final = word_set(
@@ -147,6 +147,8 @@ def _exact(bare: str) -> KeyRole | None:
 def _flag(words: tuple[str, ...], last: str) -> KeyRole:
     if last in _SIDE_FLAG_WORDS:
         return KeyRole.PART if words[0] in v.NEGATION else KeyRole.SIDE_FLAG
+    if last in ("warning", "warnings"):
+        return KeyRole.SKIP
     if last in v.FAILURE or (words[0] in v.FAILURE and last not in ("count", "total")):
         return KeyRole.PART if words[0] in v.NEGATION else KeyRole.BAD_FLAG
     if last in v.SUSPENDED and words[0] not in v.NEGATION:

@@ -55,7 +55,8 @@ class Entry(NamedTuple):
 class Signal(msgspec.Struct, frozen=True):
     """One observation: the state that it speaks for, and where it stands.
 
-    ``decides`` tells that it is enough for Ready when nothing speaks against it. ``nested`` tells
+    ``decides`` tells that it is enough for Ready when nothing speaks against it, or that it is a
+    pause of the whole object. ``nested`` tells
     that it is about a part of the object. ``rank`` orders signals of one state, the telling ones
     first. A good condition is kept as ``entry`` only: its text is made when it is told.
     """
@@ -171,7 +172,7 @@ def of_outcome(
         reason,
         text,
         Evidence(path, value if isinstance(value, str | int | float | bool) else None),
-        decides=decides and state is State.READY and not nested,
+        decides=not nested and (state is State.SUSPENDED or (decides and state is State.READY)),
         nested=nested,
         rank=4,
         turn=turn,
@@ -391,12 +392,14 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
     if role == "bad":
         return _signal(entry, State.FAILED, _bad_reason(entry))
     if role == "suspended":
-        return _signal(entry, State.SUSPENDED, Reason.PAUSED)
+        return _signal(entry, State.SUSPENDED, Reason.PAUSED, decides=True)
     if role == "terminating":
         return _signal(entry, State.TERMINATING, Reason.DELETING)
     if role == "foreign":
         return None
     if reason is Sense.FAILED:
+        if role == "supporting":
+            return _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)  # it contradicts itself
         return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
     if role == "progress":
         if entry.reason in _STEADY or reason is Sense.GOOD:
@@ -408,6 +411,8 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
         if reader.bounded:
             return _signal(entry, State.PROGRESSING, Reason.RUNNING)
         return _signal(entry, State.READY, Reason.CONDITIONS_MET)
+    if role == "summary" and reason is Sense.TERMINATING:
+        return _signal(entry, State.TERMINATING, Reason.DELETING)
     if role != "supporting" and at_work(entry.reason):
         return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
     if role == "work":
@@ -453,13 +458,19 @@ def _not_met(entry: Entry, reason: Sense) -> Signal:
 def _when_unknown(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
     if role in ("foreign", "suspended", "terminating", "running"):
         return None
+    if role in ("summary", "work", "progress") and reason is Sense.FAILED and not entry.odd:
+        return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
     if role == "work":
         # Bounded work: Unknown is how it says that it runs.
         return _signal(entry, State.PROGRESSING, Reason.RUNNING)
     if reason is Sense.SUSPENDED:
         return _signal(entry, State.SUSPENDED, Reason.PAUSED)
-    if role == "bad" or entry.odd or reason is Sense.UNKNOWN:
+    if role in ("bad", "progress") or entry.odd or reason is Sense.UNKNOWN:
         return _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)
-    if role != "progress" and (role == "summary" or reason is Sense.PROGRESS):
+    if role == "summary":
+        if reason is Sense.TERMINATING:
+            return _signal(entry, State.TERMINATING, Reason.DELETING)
+        return _signal(entry, State.PROGRESSING, Reason.CONDITION_UNKNOWN)
+    if reason is Sense.PROGRESS:
         return _signal(entry, State.PROGRESSING, Reason.CONDITION_UNKNOWN)
     return _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)

@@ -158,7 +158,7 @@ NOT_YET: Final = word_set(
     ready available running yet initialized initialised started provisioned installed deployed
     complete completed synced created reconciled bound established attached connected up active
     scheduled programmed assigned configured joined registered finished succeeded reported
-    observed published issued healthy live online loaded elected updated uptodate processed set
+    observed published issued healthy live online loaded elected updated uptodate processed
     reachable applied populated propagated launched bootstrapped resolved done
     current latest converged
     """
@@ -166,7 +166,8 @@ NOT_YET: Final = word_set(
 NOT_FAILED: Final = word_set(
     """
     found supported allowed permitted accepted valid enough authorized authenticated exist exists
-    granted compatible admitted unique implemented recognized acceptable
+    granted compatible admitted unique implemented recognized acceptable provided specified defined
+    declared
     """
 )
 

@@ -97,7 +97,7 @@ def _weigh(words: Sequence[str]) -> Sense:
     if Sense.TERMINATING in senses and len(words) > 1:
         # "SecretDeleted" tells of something else's end.
         senses = [Sense.PROGRESS if s is Sense.TERMINATING else s for s in senses]
-    if Sense.FAILED not in senses and is_progress(words[0]):
+    if Sense.FAILED not in senses and senses[0] is Sense.PROGRESS:
         return Sense.PROGRESS
     for sense in _REASON_ORDER:
         if sense in senses:
@@ -140,12 +140,13 @@ def _denied(negation: str, word: str, following: Sequence[str]) -> Sense:
         return Sense.FAILED
     if word in v.NOT_YET:
         return Sense.PROGRESS
-    if is_progress(word) or word in v.SUSPENDED or word in v.TERMINATING:
+    at_work = word in v.PROGRESS if negation == "no" else is_progress(word)
+    if at_work or word in v.SUSPENDED or word in v.TERMINATING:
         return Sense.GOOD
     if negation == "no":
         # NoMatchingParent lacks something; NoReadyPods and NoPodsReady are not there yet.
         return Sense.PROGRESS if any(w in v.NOT_YET for w in (word, *following)) else Sense.FAILED
-    return Sense.PROGRESS if negation == "not" else Sense.NOTHING
+    return Sense.NOTHING
 
 
 def _sense(word: str) -> Sense:
