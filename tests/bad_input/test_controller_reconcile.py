@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from embedded_stage import embedded_stage
-from stage import Crate, Stage, config_map, crates, fill, ready
+from stage import Crate, Stage, config_map, crates, fill, ready, spin
 from story import eventually, message, said
 
-from konstat.controller import Context
+from konstat.controller import Context, worker
 from konstat.kinds import ConfigMap, Secret
 from konstat.status import RequeueAfter, Stalled, Waiting
 
@@ -320,3 +320,76 @@ async def test_H7_L3_a_mistake_is_told_where_it_was_made_and_nowhere_else(
         await stage.edit(text="new")
         await stage.says(ready(2))
     assert "konstat made a mistake" not in caplog.text
+
+
+async def test_H7_a_mistake_of_konstat_is_told_in_the_status_too(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    mended: list[str] = []
+
+    def broken(*arguments: Any, **options: Any) -> Any:
+        if not mended:
+            raise LookupError("as the test asked")
+        return settle(*arguments, **options)
+
+    settle = worker.settle
+    monkeypatch.setattr(worker, "settle", broken)
+    await stage.create()
+    async with stage.running(crates()) as manager:
+        seen = await eventually(stage.look, lambda c: bool(said(c)))
+        assert said(seen)["Ready"] == ("Unknown", "InternalError", 1)
+        assert "konstat made a mistake (LookupError): please report it" in message(seen, "Ready")
+        assert "as the test asked" in caplog.text
+        assert 'konstat_internal_errors_total{kind="Crate"}' in manager.metrics.text().decode()
+        mended.append("now")
+        await stage.says(ready())
+
+
+async def test_S1_a_task_that_outlives_its_attempt_changes_nothing(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    ended = asyncio.Event()
+
+    async def linger(crate: Crate, context: Context[Crate]) -> None:
+        await ended.wait()
+        await context.apply(config_map(crate, "late"))
+
+    async def reconcile(crate: Crate, context: Context[Crate]) -> None:
+        asyncio.get_running_loop().create_task(linger(crate, context))
+        await fill(crate, context)
+
+    await stage.create()
+    async with stage.running(crates(reconcile)):
+        await stage.says(ready())
+        ended.set()
+        text = "the attempt on Crate stage/c has ended: nothing is changed"
+        await spin(lambda: text in caplog.text)
+        assert await stage.configs() == ["c"]
+
+
+async def test_calls_that_are_begun_together_are_not_taken_for_forgotten(stage: Stage) -> None:
+    async def reconcile(crate: Crate, context: Context[Crate]) -> None:
+        content = context.status.content
+        names = [f"{crate.name}{n}" for n in range(3)]
+        await asyncio.gather(
+            *(context.apply(config_map(crate, name), component=content) for name in names)
+        )
+
+    await stage.create()
+    async with stage.running(crates(reconcile)):
+        seen = await eventually(stage.look, lambda c: bool(said(c)))
+        assert said(seen)["Ready"][0] == "True"
+        assert await stage.configs() == ["c0", "c1", "c2"]
+
+
+async def test_the_same_wish_twice_is_one_write(stage: Stage) -> None:
+    async def reconcile(crate: Crate, context: Context[Crate]) -> None:
+        for _ in range(2):
+            await fill(crate, context)
+
+    await stage.create()
+    async with stage.running(crates(reconcile)):
+        await stage.says(ready())
+        assert [w for w in stage.tap.writes if "configmaps" in w] == [
+            "PATCH /api/v1/namespaces/stage/configmaps/c"
+        ]
