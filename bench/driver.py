@@ -71,7 +71,7 @@ class _Spec(msgspec.Struct):
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
-    name: str
+    name: str = ""
     generation: int = 0
     resource_version: str = ""
 
@@ -183,26 +183,42 @@ class World:
 
 
 @asynccontextmanager
-async def world(kubeconfig: Path) -> AsyncIterator[World]:
-    """A world that is watched for the length of a block."""
+async def world(kubeconfig: Path, *, version: str | None = None) -> AsyncIterator[World]:
+    """A world that is watched for the length of a block.
+
+    From a resourceVersion on only what happens then is seen; without, what is there as well.
+    """
     async with Client.connect(load_config(kubeconfig=kubeconfig), field_manager="driver") as client:
         made = World(client)
         async with open_tasks() as tasks:
-            tasks.start(_watch(made), name="watch")
+            tasks.start(_watch(made, version), name="watch")
             yield made
 
 
-async def _watch(made: World) -> None:
-    """Show Widgets for ever; the server ends the watch of a reader whom others keep too busy."""
+async def _watch(made: World, version: str | None) -> None:
+    """Show Widgets for ever, resuming where the server ended the watch of a reader too slow."""
     while True:
-        watch = made.client.watch(
-            WIDGET, namespace=NAMESPACE, resource_version=None, send_initial_events=True
-        )
-        async with watch as events:
+        async with made.client.watch(
+            WIDGET,
+            namespace=NAMESPACE,
+            resource_version=version,
+            send_initial_events=version is None,
+        ) as events:
             async for event in events:
+                widget = _decode(event.object)
+                # What is there comes in no order of versions, up to a bookmark.
+                if version is not None or event.type == "BOOKMARK":
+                    version = widget.metadata.resource_version
                 if event.type in ("ADDED", "MODIFIED"):
-                    made.see(_decode(event.object))
+                    made.see(widget)
         made.interruptions += 1
+
+
+async def _now(kubeconfig: Path) -> str:
+    """The resourceVersion that the server is at."""
+    async with Client.connect(load_config(kubeconfig=kubeconfig)) as client:
+        page = await client.list_page(WIDGET, namespace=NAMESPACE, limit=1)
+        return page.resource_version
 
 
 async def _fill(kubeconfig: Path, first: int, count: int, size: int) -> dict[str, Any]:
@@ -213,7 +229,7 @@ async def _fill(kubeconfig: Path, first: int, count: int, size: int) -> dict[str
         for number in numbers:
             await world.create(number, size)
 
-    async with world(kubeconfig) as made:
+    async with world(kubeconfig, version=await _now(kubeconfig)) as made:
         begin = clock.monotonic()
         await asyncio.gather(*(creator(made) for _ in range(CREATORS)))
         await made.all_true()
