@@ -105,6 +105,14 @@ def test_H8_nothing_changed_is_no_operation() -> None:
     assert plan(stored, wanted, uid="u1", now=NOW).operations == ()
 
 
+def test_H8_a_number_that_the_server_spells_otherwise_is_no_change() -> None:
+    stored = {"observedGeneration": 3, "ratio": 2, "flag": 1, "conditions": []}
+    wanted = settlement(ratio=2.0, flag=True)
+    paths = [o["path"] for o in plan(stored, wanted, uid="u", now=NOW).operations]
+    assert "/status/ratio" not in paths
+    assert "/status/flag" in paths
+
+
 def test_F47_a_recreated_object_refuses() -> None:
     stored = settled(None, settlement(("Ready", "True")))
     made = plan(stored, settlement(("Ready", "False")), uid="u1", now=NOW)

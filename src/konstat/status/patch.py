@@ -69,7 +69,7 @@ def _field_operations(status: dict[str, Any], wanted: Mapping[str, Any]) -> list
     operations: list[Operation] = []
     for name, value in wanted.items():
         before = status.get(name)
-        if before == value and type(before) is type(value):
+        if _is_same(before, value):
             continue
         path = f"/status/{_escape(name)}"
         if name not in status and value is None:
@@ -137,6 +137,11 @@ def _test_entry(index: int, entry: Mapping[str, Any]) -> list[Operation]:
 
 def _holds(before: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
     return all(before.get(name) == value for name, value in entry.items())
+
+
+def _is_same(before: Any, value: Any) -> bool:
+    """Equal as JSON: the server gives back 2 for 2.0, and True is not 1."""
+    return before == value and isinstance(before, bool) == isinstance(value, bool)
 
 
 def _one_spelling(value: Any) -> bool:
