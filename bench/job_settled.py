@@ -37,6 +37,7 @@ class Settled:
 
     empty_bytes: int = 0
     fill_seconds: float = 0.0
+    filling: Counter[str] = field(default_factory=Counter[str])
     growing: float = 0.0
     restarted: list[float] = field(default_factory=list[float])
     seconds: list[float] = field(default_factory=list[float])
@@ -47,7 +48,12 @@ class Settled:
     @property
     def idle_requests(self) -> int:
         """Without the resumptions of watches."""
-        return sum(count for what, count in self.idle.items() if not what.startswith("watch "))
+        return _asked(self.idle)
+
+    @property
+    def requests_per_object(self) -> float:
+        """Of a new object, until its status is true."""
+        return _asked(self.filling) / (OBJECTS - WARM)
 
 
 async def measure(contenders: Sequence[Contender], settings: Settings) -> dict[str, Settled]:
@@ -76,9 +82,11 @@ async def _fill(made: Stage, found: Settled) -> None:
         await made.drive("fill", first=0, count=WARM, size=SETTINGS_BYTES)
         warm = await _memory(pid)
         rest = OBJECTS - WARM
+        since = await made.mark()
         driven = await made.drive("fill", first=WARM, count=rest, size=SETTINGS_BYTES)
         found.fill_seconds = driven["seconds"]
         found.growing = (await _memory(pid) - warm) / rest / 1024
+        found.filling = count_requests(await made.requests(since))
 
 
 async def _restart(made: Stage, found: Settled, *, value: int) -> None:
@@ -127,7 +135,7 @@ def _pid(operator: Program) -> int:
 
 def table(settled: Mapping[str, Settled]) -> Table:
     """All contenders side by side; the ratio is konstat to the other."""
-    found = settled.values()
+    found, pairs = settled.values(), settled.items()
     rows: list[list[Cell]] = [
         ["KiB per object with its ConfigMap, growing", *_each(settled, "growing"), ""],
         ["the same after a restart", *_each(settled, "restarted"), ""],
@@ -136,17 +144,19 @@ def table(settled: Mapping[str, Settled]) -> Table:
         ["writes in it", *(Figure.of(_counts(one), digits=0) for one in found), ""],
         [f"requests in {IDLE_SECONDS:.0f} s at rest", *(one.idle_requests for one in found), ""],
         ["resumed watches meanwhile", *(_watches(one) for one in found), ""],
-        [f"s to make {OBJECTS - WARM:,} objects true", *_each(settled, "fill_seconds"), ""],
+        [f"s to make {OBJECTS - WARM:,} new ones true", *_each(settled, "fill_seconds"), ""],
+        ["requests per new one", *_each(settled, "requests_per_object"), ""],
     ]
     return Table(
         title=f"{OBJECTS:,} settled objects of 7 KB",
         columns=["", *settled, "konstat / kopf"],
         rows=rows,
         notes=[
-            "Memory is the resident set. Objects are made once for each operator, from one process"
-            f" with others' requests in between; restarts: {len(next(iter(found)).seconds)}. One"
-            " object was changed while the operator was down; its writes are not counted.",
-            *(f"What {name} wrote in restarts: {_written(one)}." for name, one in settled.items()),
+            "Memory is the resident set. The objects are made once for each operator; restarts:"
+            f" {len(next(iter(found)).seconds)}. One object is changed while the operator is down;"
+            " its own writes are not counted.",
+            *(f"What {name} asked for new objects: {_words(one.filling)}." for name, one in pairs),
+            *(f"What {name} wrote in restarts: {_written(one)}." for name, one in pairs),
         ],
     )
 
@@ -160,6 +170,10 @@ def _counts(found: Settled) -> list[int]:
     return [sum(writes.values()) for writes in found.writes]
 
 
+def _asked(requests: Counter[str]) -> int:
+    return sum(count for what, count in requests.items() if not what.startswith("watch "))
+
+
 def _watches(found: Settled) -> int:
     return sum(found.idle.values()) - found.idle_requests
 
@@ -168,7 +182,11 @@ def _written(found: Settled) -> str:
     total: Counter[str] = Counter()
     for writes in found.writes:
         total += writes
-    return ", ".join(f"{what} {count}" for what, count in total.most_common()) or "nothing"
+    return _words(total)
+
+
+def _words(requests: Counter[str]) -> str:
+    return ", ".join(f"{what} {count:,}" for what, count in requests.most_common()) or "nothing"
 
 
 def ratio(settled: Mapping[str, Settled]) -> Figure:

@@ -55,7 +55,7 @@ def test_settled_objects_are_judged_and_resumed_watches_are_no_requests() -> Non
     bounds = {bound.what: bound.holds for bound in job_settled.bounds(found)}
     assert bounds.pop("KiB per pair after a restart") is False
     assert all(bounds.values())
-    assert "patch 3" in job_settled.table(found).notes[2]
+    assert "patch 3" in job_settled.table(found).notes[-1]
 
 
 def event(**fields: object) -> AuditEvent:
