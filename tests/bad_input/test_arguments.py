@@ -57,6 +57,22 @@ def test_what_cannot_be_is_refused_at_once(run_konstat, folder: Path, arguments,
     assert sorted(path.name for path in folder.iterdir()) == ["binary", "foreign"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["explain", "pods", "\udcff"], "'\\udcff' is not the name of an object"),
+        (["explain", "pods/a/b"], "'a/b' is not the name of an object"),
+        (["explain", "pods", "-n", ""], "it is empty: name a namespace"),
+        (["wait", "pods/.."], "'..' is not the name of an object"),
+        (["wait", "pods", "-n", "../x"], "'../x' is not a DNS label"),
+    ],
+)
+def test_where_1_and_2_are_verdicts_it_is_3(run_konstat, arguments, says) -> None:
+    result = run_konstat(*arguments)
+    assert result.exit_code == 3
+    assert says in result.stderr
+
+
 def test_a_port_that_is_taken(run_konstat) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

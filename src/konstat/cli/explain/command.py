@@ -17,7 +17,7 @@ from konstat.base import clock
 from konstat.cli.explain.manifests import STANDARD_INPUT, gathered_from, read_manifests
 from konstat.cli.explain.render import render
 from konstat.cli.explain.story import FORMAT, Document, Explanation, explain_tree, missing, worst
-from konstat.cli.settings import cluster_options, settings_of
+from konstat.cli.settings import checked_namespace, cluster_options, name_problem, settings_of
 from konstat.cli.status.gather import gather
 from konstat.cli.status.plan import make_plan
 from konstat.cli.status.screen import symbols_for
@@ -43,7 +43,13 @@ EXIT_UNKNOWN: Final = 2
     metavar="FILE",
     help="Judge objects of this file or folder instead of the cluster's (- is standard input).",
 )
-@click.option("-n", "--namespace", metavar="NAME", help="Default: that of the kubeconfig context.")
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    callback=checked_namespace,
+    help="Default: that of the kubeconfig context.",
+)
 @click.option(
     "-o",
     "--output",
@@ -85,6 +91,8 @@ def explain(
         files = (*files, STANDARD_INPUT)
     if "/" in kind and not name:
         kind, _, name = kind.partition("/")
+    if problem := name_problem(name):
+        raise click.BadParameter(problem, param_hint="NAME")
     if files:
         if namespace or kubeconfig or context:
             raise click.UsageError(

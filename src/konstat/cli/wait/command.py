@@ -15,7 +15,7 @@ from konstat.base import clock, limits
 from konstat.base.tasks import open_tasks
 from konstat.base.waiting import wait_at_most
 from konstat.cache import Informers
-from konstat.cli.settings import cluster_options, settings_of
+from konstat.cli.settings import checked_namespace, cluster_options, name_problem, settings_of
 from konstat.cli.status.live import World
 from konstat.cli.status.plan import Plan, plan_for
 from konstat.cli.status.tree import build
@@ -74,7 +74,13 @@ def _goal(ctx: click.Context, param: click.Parameter, value: str) -> Goal:
     metavar="DURATION",
     help="How long a failure that others may mend is borne before giving up.",
 )
-@click.option("-n", "--namespace", metavar="NAME", help="Default: that of the kubeconfig context.")
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NAME",
+    callback=checked_namespace,
+    help="Default: that of the kubeconfig context.",
+)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look in every namespace.")
 @cluster_options
 @click.pass_context
@@ -108,6 +114,9 @@ def wait(
     logging.basicConfig(level=settings_of(ctx).level("ERROR", "INFO", "DEBUG"))
     if all_namespaces and namespace:
         raise click.UsageError("-n and -A exclude each other: give one of them")
+    for target in targets:
+        if problem := name_problem(target.partition("/")[2]):
+            raise click.BadParameter(problem, param_hint="KIND/NAME")
     if timeout_seconds < 0:
         timeout_seconds = limits.WAIT_FOREVER_SECONDS
     config = load_config(kubeconfig=kubeconfig, context=context)
