@@ -20,6 +20,7 @@ RETRY_AFTER_MAXIMUM_SECONDS: Final = 60.0
 REQUEST_RETRY_FIRST_SECONDS: Final = 0.1
 REQUEST_RETRY_MAXIMUM_SECONDS: Final = 2.0
 REMEMBERED_HEADERS: Final = 64  # pairs of Content-Type and Accept; konstat uses under ten
+REMEMBERED_QUERIES: Final = 128  # encoded ones; writes of a manager use a few for each controller
 REMEMBERED_WARNINGS: Final = 256  # distinct Warning headers that are logged once
 LIST_RESTARTS: Final = 3  # of a paged list whose continue token expired
 DISCOVERY_GROUPS: Final = 1000

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from urllib.parse import urlencode
 
 from konstat.base import clock, limits
@@ -37,7 +38,15 @@ _backoff = Backoff(
 
 def with_query(path: str, query: Query) -> str:
     """``path`` with the encoded ``query``."""
-    return f"{path}?{urlencode(query)}" if query else path
+    if not query:
+        return path
+    pairs = query.items() if isinstance(query, Mapping) else query
+    return f"{path}?{_encoded(tuple(pairs))}"
+
+
+@lru_cache(maxsize=limits.REMEMBERED_QUERIES)
+def _encoded(pairs: tuple[tuple[str, str], ...]) -> str:
+    return urlencode(pairs)
 
 
 class Exchange:

@@ -10,6 +10,7 @@ found in about a minute, also under a quiet watch.
 
 from __future__ import annotations
 
+import asyncio
 import io
 from collections.abc import AsyncIterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -36,6 +37,8 @@ from konstat.client.tls import TLSContexts
 from konstat.errors import ConfigError, TransportError
 
 _READ_BUFFER_BYTES = 256 * 1024
+# For streams: their silence is measured here, as the HTTP library sets a timer for each chunk.
+_NO_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=limits.CONNECT_TIMEOUT_SECONDS)
 _PIECEWISE_BYTES = 512 * 1024
 
 
@@ -147,19 +150,15 @@ class HttpTransport:
         silence_seconds = request.timeout_seconds
         options = self._connection(credential)
         try:
-            answer = await self._streams.request(
-                request.method,
-                URL(self._base + request.path, encoded=True),
-                data=_body(request.body),
-                headers=CIMultiDict((*request.headers, *credential.headers)),
-                timeout=aiohttp.ClientTimeout(
-                    total=None,
-                    connect=silence_seconds,
-                    sock_connect=limits.CONNECT_TIMEOUT_SECONDS,
-                    sock_read=silence_seconds,
-                ),
-                **options,
-            )
+            async with asyncio.timeout(silence_seconds):
+                answer = await self._streams.request(
+                    request.method,
+                    URL(self._base + request.path, encoded=True),
+                    data=_body(request.body),
+                    headers=CIMultiDict((*request.headers, *credential.headers)),
+                    timeout=_NO_TIMEOUT,
+                    **options,
+                )
         except self._failures as error:
             raise self._failure(error, silence_seconds) from error
         headers = _headers(answer)
@@ -255,6 +254,10 @@ class HttpStream:
         self._config = config
         self.headers = headers
         self._silence_seconds = silence_seconds
+        self._loop = asyncio.get_running_loop()
+        self._waits_since: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._set_timer(silence_seconds)
 
     @property
     def status(self) -> int:
@@ -264,18 +267,38 @@ class HttpStream:
         """The body as it arrives; raises TransportError when it breaks off or falls silent."""
         content = self._answer.content
         while True:
+            self._waits_since = self._loop.time()
             try:
                 chunk = await content.readany()
             except FAILURES as error:
                 raise transport_error(
                     error, self._config, timeout_seconds=self._silence_seconds
                 ) from error
+            finally:
+                self._waits_since = None
             if not chunk:
                 return
             yield chunk
 
+    def _set_timer(self, seconds: float | None) -> None:
+        if seconds is not None:
+            self._timer = self._loop.call_later(seconds, self._measure_silence)
+
+    def _measure_silence(self) -> None:
+        """End the stream if its reader has waited too long; else look again when it may have."""
+        assert self._silence_seconds is not None
+        left = self._silence_seconds
+        if self._waits_since is not None:
+            left -= self._loop.time() - self._waits_since
+        if left > 0:
+            self._set_timer(left)
+        else:
+            self._answer.content.set_exception(aiohttp.SocketTimeoutError())
+
     async def close(self) -> None:
         """Close the connection, unless the answer was read to its end."""
+        if self._timer is not None:
+            self._timer.cancel()
         connection = self._answer.connection
         if connection is not None and connection.transport is not None:
             # A stream in full flow is cut off: the farewell of TLS would wait for the server, at
@@ -285,11 +308,12 @@ class HttpStream:
         await clock.sleep(0)  # one turn of the loop, in which the socket is closed
 
 
-def _body(body: bytes) -> bytes | io.BytesIO | None:
+def _body(body: bytes) -> aiohttp.BytesPayload | io.BytesIO | None:
     """Large bodies as a file, which aiohttp writes in pieces; it warns about them otherwise."""
     if len(body) > _PIECEWISE_BYTES:
         return io.BytesIO(body)
-    return body or None
+    # What aiohttp would make of bytes after it has looked through all kinds of bodies.
+    return aiohttp.BytesPayload(body) if body else None
 
 
 async def _read(answer: aiohttp.ClientResponse) -> bytes:
