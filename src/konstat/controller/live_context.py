@@ -207,8 +207,11 @@ class LiveContext(Context[R]):
 
     def _report(self, applied: Applied) -> None:
         self._metrics.applies.labels(applied.snapshot.kind.kind, applied.action).inc()
-        if applied.action not in ("held", "created"):
-            self.log.info("%s %s", applied.action, applied.snapshot.ref)
+        if applied.action != "held":
+            # Creating and updating follow from the spec; what puts right is worth a line.
+            usual = applied.action in ("created", "updated")
+            level = logging.DEBUG if usual else logging.INFO
+            self.log.log(level, "%s %s", applied.action, applied.snapshot.ref)
         for note in applied.notes:
             self.event(note.reason, note.message, type="Warning" if note.warning else "Normal")
 
