@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from both_servers import (
     CRDS,
     GROUP,
@@ -202,6 +203,25 @@ async def test_C71_a_definition_takes_its_instances_along(server: Subject) -> No
     await server.patch(f"{path}/held", GONE)
     await server.until(crd, lambda found: found.code == 404)
     await server.until(path, lambda found: found.code == 404)
+
+
+@pytest.mark.parametrize("names", [(), ("free",)], ids=["empty", "full"])
+async def test_C71_watches_of_a_kind_end_with_its_definition(
+    server: Subject, names: tuple[str, ...]
+) -> None:
+    plural = fresh("kinds")
+    kind = "Kind" + plural[5:]
+    await server.post(CRDS, definition(plural, kind, OPEN_SCHEMA))
+    path = f"/apis/{GROUP}/v1/namespaces/{server.namespace}/{plural}"
+    version = (await server.until(path, lambda found: found.code == 200)).version
+    for name in names:
+        metadata = {"name": name}
+        await server.make(path, {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": metadata})
+    async with server.watch(path, resourceVersion=version) as watch:
+        await server.delete(f"{CRDS}/{plural}.{GROUP}")
+        events = [(e["type"], e["object"]["metadata"]["name"]) for e in await watch.rest()]
+    assert events[: len(names)] == [("ADDED", name) for name in names]
+    assert events[len(names) :] in ([], [("DELETED", name) for name in names])
 
 
 async def test_C72_a_recreated_object_is_another(server: Subject) -> None:

@@ -211,6 +211,7 @@ class Registry:
 
     def __init__(self, types: Iterable[ResourceType] = ()) -> None:
         self._types: dict[tuple[str, str, str], ResourceType] = {}
+        self._readers: dict[tuple[str, str, str], list[Callable[[], None]]] = {}
         self.generation = 0
         for one in types:
             self.add(one)
@@ -224,6 +225,22 @@ class Registry:
         """Serve it no more."""
         if self._types.pop((group, version, plural), None) is not None:
             self.generation += 1
+        for end in self._readers.pop((group, version, plural), ()):
+            end()
+
+    def when_removed(self, one: ResourceType, end: Callable[[], None]) -> Callable[[], None]:
+        """Call ``end`` once ``one`` is served no more; returns what takes that back."""
+        key = (one.group, one.version, one.plural)
+        self._readers.setdefault(key, []).append(end)
+
+        def forget() -> None:
+            readers = self._readers.get(key, [])
+            if end in readers:
+                readers.remove(end)
+            if not readers:
+                self._readers.pop(key, None)
+
+        return forget
 
     def find(self, group: str, version: str, plural: str) -> ResourceType | None:
         """The type of a path, if it is served."""

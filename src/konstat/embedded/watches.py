@@ -63,9 +63,12 @@ class WatchStream:
         self._initial = bool(options.initial_events)
         self._wake: Callable[[], None] = _nothing
         self._unfollow: Callable[[], None] = _nothing
+        self._forget: Callable[[], None] = _nothing
         self._start(options)
         if not self._ahead:
             self._follow(watched.kind.storage_name)
+        self._unserved = False
+        self._forget = state.registry.when_removed(watched.kind, self._removed)
 
     # --- what a shell does --------------------------------------------------------------------
 
@@ -84,7 +87,7 @@ class WatchStream:
         if self._lines:
             return self._lines.popleft()
         now = clock.monotonic()
-        if not self.ended and now >= self._deadline:
+        if not self.ended and (self._unserved or now >= self._deadline):
             self.close()
         elif not self.ended and self._bookmarks and self._bookmark_due(now):
             return self._bookmark()
@@ -108,6 +111,7 @@ class WatchStream:
             self.ended = True
             self._present = iter(())
             self._unfollow()
+            self._forget()
             self._wake()
 
     # --- start --------------------------------------------------------------------------------
@@ -152,6 +156,11 @@ class WatchStream:
         self._unfollow = self._state.storage.follow(table, self._woken)
 
     # --- events -------------------------------------------------------------------------------
+
+    def _removed(self) -> None:
+        """The kind is served no more: the stream ends once all before is told."""
+        self._unserved = True
+        self._wake()
 
     def _woken(self) -> None:
         self._wake()
