@@ -55,7 +55,8 @@ def test_different_reasons_of_the_worst_are_multiple_issues() -> None:
 
 def test_equal_texts_are_grouped_and_all_is_bounded() -> None:
     same = [(f"w{i}", BROKEN) for i in range(5)]
-    assert aggregate(same).message == f"w0, w1, w2 and 2 more: {BROKEN.message}"
+    whole = aggregate([*same, ("x", READY)])
+    assert whole.message == f"5 of 6 (w0, w1, w2 and 2 more): {BROKEN.message}"
     different = [
         (f"w{i}", part(State.FAILED, Reason.STALLED, f"{i} " + "x" * 1000)) for i in range(9)
     ]

@@ -14,7 +14,8 @@ def aggregate(parts: Sequence[tuple[str, Readiness]]) -> Readiness:
     """One verdict on several named objects: the worst state of any of them.
 
     The reason is that of the worst parts if they agree, else MultipleIssues with the most urgent
-    turn among them. The message groups equal texts, names a few objects each and counts the rest.
+    turn among them. The message groups equal texts, the worst first, with
+    how many of all parts each group is; it names a few objects each and counts the rest.
     No parts give Unknown, because nothing has been seen. The order of parts does not matter, and
     the result is never better than a part. An aggregate is about no generation (0), except that
     of a single part.
@@ -66,10 +67,16 @@ def _message(ordered: Sequence[tuple[str, Readiness]], worst: State) -> str:
     # Each gets its share, so that a long first text does not push out the others.
     characters = limits.MESSAGE_CHARACTERS // len(shown) - len("; and 1000000 more")
     clauses = [
-        wording.capped(f"{wording.listed(names)}: {text}", characters=characters)
+        wording.capped(f"{_counted(names, len(ordered))}: {text}", characters=characters)
         for (_, text), names in shown
     ]
     hidden = sum(len(names) for _, names in ranked[limits.MESSAGE_CAUSES :])
     if hidden:
         clauses.append(f"and {hidden} more")
     return wording.sentence(*clauses)
+
+
+def _counted(names: Sequence[str], total: int) -> str:
+    """The names, and of several parts how many of all they are: ``3 of 5 (a, b, c)``."""
+    listed = wording.listed(names)
+    return listed if len(names) == 1 else f"{len(names)} of {total} ({listed})"

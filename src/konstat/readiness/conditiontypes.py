@@ -40,7 +40,7 @@ _EXACT: Final[dict[str, TypeRole]] = {
         Ready Available Healthy Established Accepted Programmed Reconciled Deployed Operational
         Online Functional Bound Serving Up OK Ok Normal Operating Live AllReady AllHealthy
         ReconcileComplete ReconcileSucceeded ReconcileSuccess ReconcileSuccessful
-        AllComponentsReady AllComponentsHealthy Admitted ready available healthy
+        AllComponentsReady AllComponentsHealthy ready available healthy
         """,
     ),
     **_types("work", "Succeeded Complete Completed Finished Done Successful JobComplete"),
@@ -49,7 +49,7 @@ _EXACT: Final[dict[str, TypeRole]] = {
         """
         Synced Installed Applied Created Initialized Scheduled Valid Validated Configured
         Registered Resolved ResolvedRefs Connected Provisioned Attached Released Approved
-        UpToDate Updated Verified Reachable Enforced Launched Joined Promoted Initialised
+        UpToDate Updated Admitted Verified Reachable Enforced Launched Joined Promoted Initialised
         Uploaded Stored Loaded Attested Signed Issued Paired Exposed Schedulable Compliant
         Responsive Offered ContinuousArchiving ACK.ResourceSynced ResourceSynced
         """,
@@ -145,6 +145,8 @@ def _by_words(words: Sequence[str]) -> TypeRole:
         return "foreign"
     if last in v.FAILURE or last in _WARNS or words[0] in v.FAILURE:
         return "supporting" if negated or words[0] in v.NEGATION else "bad"
+    if words[0] == "no" and len(words) > 1:
+        return "bad"
     if last == "running":
         return "running"
     if last in _GOOD_ENDS:

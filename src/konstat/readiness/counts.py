@@ -29,6 +29,9 @@ _PLAIN: Final = word_set(
     servers workers
     """
 )
+_MEASURES: Final = word_set(
+    "bytes byte memory cpu disk space capacity percent percentage seconds minutes ms time usage gb"
+)
 _LACKING: Final = word_set("unavailable unready unhealthy failed")
 
 
@@ -45,7 +48,7 @@ def _named(key: str) -> tuple[str, str]:
     words = [word for word in split(key) if word not in _NOISE]
     rest = [word for word in words if word not in _SORTS and word != "not"]
     sorts = [_SORTS[word] for word in words if word in _SORTS]
-    if len(rest) > 3 or len(sorts) > 1:
+    if len(rest) > 3 or len(sorts) > 1 or not _MEASURES.isdisjoint(rest):
         return "", ""
     noun = " ".join(rest)
     if sorts:

@@ -15,7 +15,7 @@ import msgspec
 
 from konstat.base import limits
 from konstat.readiness import counts, reading, wording
-from konstat.readiness.keys import FALSE_WORDS, KeyRole, role_of_key
+from konstat.readiness.keys import FALSE_WORDS, KeyRole, names_kind, role_of_key
 from konstat.readiness.kindrule import KindRule, Meaning, Outcome
 from konstat.readiness.paths import found_at, joined, parse_path
 from konstat.readiness.signals import (
@@ -29,7 +29,7 @@ from konstat.readiness.signals import (
 from konstat.readiness.verdict import Evidence, Reason, State
 from konstat.readiness.words import Sense, of_message, of_phase
 
-_INNER: Final = ("state", "status", "phase", "name", "health", "result", "value")
+_INNER: Final = ("state", "status", "phase", "code", "health", "result", "value", "name")
 _OUTCOME_KEYS: Final = ("state", "status", "phase", "result", "outcome")
 _TEXTS: Final = (
     "message", "reason", "description", "statusMessage", "error", "errorMessage", "phaseReason",
@@ -44,10 +44,9 @@ _NESTED_DECIDING: Final = ("Accepted", "Programmed")
 
 
 class Beside(NamedTuple):
-    """What stands side by side in one mapping: numbers, words of parts, names of versions."""
+    """What stands side by side in one mapping: numbers, and names of versions."""
 
     numbers: dict[str, int]
-    words: dict[str, str]
     versions: list[str]
 
 
@@ -90,7 +89,12 @@ class Walk:
         if depth > limits.READINESS_DEPTH:
             self.cut = True
             return
-        beside = Beside({}, {}, [])
+        if depth > 0 and _names_parts(node):
+            for key, word in node.items():
+                self._phase(joined(place, str(key)), word, whole=False, nested=True)
+            self.visited += len(node)
+            return
+        beside = Beside({}, [])
         for key, value in node.items():
             self.visited += 1
             if self.visited > limits.READINESS_NODES:
@@ -111,10 +115,6 @@ class Walk:
             )
         if beside.versions:
             self.signals += counts.moving(node, place, nested=nested)
-        if nested and len(beside.words) == len(node):
-            # Names of parts, and a word for each.
-            for key, word in beside.words.items():
-                self._phase(joined(place, key), word, whole=False, nested=True)
 
     def _field(
         self,
@@ -133,8 +133,6 @@ class Walk:
         if isinstance(value, str):
             if role is not KeyRole.PART:
                 self._text(role, node, place, key, value, depth, beside)
-            elif depth > 0 and value.isalpha() and of_phase(value) is not Sense.NOTHING:
-                beside.words[key] = value
         elif role is KeyRole.GENERATION:
             if depth == 0:
                 self.generations.append((joined(place, key), value))
@@ -160,8 +158,8 @@ class Walk:
                 self._conditions((value,), place, depth + 1)
             elif role is KeyRole.RECORD and depth == 0:
                 self._record(place, value)
-            elif role is KeyRole.PHASE and depth == 0:
-                self._worded(place, value)
+            elif role in (KeyRole.PHASE, KeyRole.SIDE_PHASE) and depth == 0:
+                self._worded(place, value, self._is_whole(role, place.rpartition(".")[2]))
             else:
                 self._mapping(value, place, depth + 1)
         else:
@@ -251,6 +249,9 @@ class Walk:
         if role is KeyRole.PHASE:
             self._phase(joined(place, key), value, whole=depth == 0, node=node)
         elif role is KeyRole.SIDE_PHASE:
+            whole = depth == 0 and names_kind(key, self.reader.kind)
+            self._phase(joined(place, key), value, whole=whole, node=node, nested=depth > 0)
+        elif role is KeyRole.RECORD:
             self._phase(joined(place, key), value, whole=False, node=node, nested=depth > 0)
         elif role is KeyRole.ERROR:
             self._error(joined(place, key), value)
@@ -258,8 +259,8 @@ class Walk:
             if depth == 0:
                 self.generations.append((joined(place, key), value))
         elif role is KeyRole.REASON:
-            if depth == 0 and of_phase(value) is Sense.FAILED:
-                self._phase(joined(place, key), value, whole=False, node=node)
+            if (depth == 0 or place.endswith(".waiting")) and of_phase(value) is Sense.FAILED:
+                self._phase(joined(place, key), value, whole=False, node=node, nested=depth > 0)
         elif role is KeyRole.VERSION:
             beside.versions.append(key)
         else:
@@ -281,14 +282,18 @@ class Walk:
             decides = role is KeyRole.FLAG and depth == 0
             self._say(State.READY, Reason.CONDITIONS_MET, text, path, value, decides, depth > 0)
 
-    def _worded(self, place: str, value: Mapping[str, Any]) -> None:
+    def _is_whole(self, role: KeyRole, key: str) -> bool:
+        """Whether a word at the root of the status is about the whole object."""
+        return role is KeyRole.PHASE or names_kind(key, self.reader.kind)
+
+    def _worded(self, place: str, value: Mapping[str, Any], whole: bool) -> None:
         """A phase that is an object: ``applicationState: {state: RUNNING}``."""
         for key in _INNER:
             word = value.get(key)
             if isinstance(word, str):
                 path = joined(place, key)
                 if not self._is_marked(path):
-                    self._phase(path, word, whole=True, node=value)
+                    self._phase(path, word, whole=whole, node=value)
                 rest = {k: v for k, v in value.items() if k != key}
                 self._mapping(rest, place, 1)
                 return
@@ -440,6 +445,14 @@ def _decides_for_parent(signal: Signal, place: str) -> bool:
         and signal.entry.type in _NESTED_DECIDING
         and place.startswith(("status.parents[", "status.ancestors["))
     )
+
+
+def _names_parts(node: Mapping[str, Any]) -> bool:
+    """Whether a mapping holds names of parts, and a word of each: ``{db: Ready, web: Failed}``."""
+    for word in node.values():
+        if type(word) is not str or not word.isalpha() or of_phase(word) is Sense.NOTHING:
+            return False
+    return True
 
 
 def _is_condition(value: Any) -> bool:

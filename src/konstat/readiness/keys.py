@@ -53,7 +53,8 @@ _PHASES: Final = word_set(
 _GENERATIONS: Final = word_set(
     """
     observedgeneration observedresourcegeneration lastobservedgeneration
-    observedspecgeneration lastprocessedgeneration processedgeneration reconciledgeneration
+    observedspecgeneration lastprocessedgeneration lastgeneration processedgeneration
+    reconciledgeneration
     lastreconciledgeneration observedobjectgeneration lasthandledgeneration currentgeneration
     deployedgeneration lastappliedgeneration syncedresourceversion generationobserved specgeneration
     lastsyncedgeneration lastsuccessfulgeneration observedversiongeneration
@@ -72,7 +73,7 @@ _RECORDS: Final = word_set(
     lastoperation operationstate lastoperationstate lastreconciliation lastreconcile lastsync
     lastsyncresult lastrun lastexecution lastapply reconciliation reconcilestatus
     reconciliationstatus lastoperationresult currentoperation operation lastdeployment
-    lastreconcileresult
+    lastreconcileresult lastoperationstatus
     """
 )
 # Words that make a field tell of the past, of the wish, or of other objects' lists.
@@ -122,11 +123,18 @@ def role_of_key(key: str) -> KeyRole:
         return KeyRole.ERROR
     if words[0] in _ASIDE or last in _ASIDE:
         return KeyRole.SKIP
-    if last in ("phase", "state", "status", "health"):
+    if last in ("phase", "state", "status", "health", "robustness"):
         if len(words) > 1 and words[-2] == "cluster":
             return KeyRole.PHASE
         return KeyRole.SIDE_PHASE
     return _flag(words, last)
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def names_kind(key: str, kind: str) -> bool:
+    """Whether a key such as ``poolStatus`` names a kind such as ``DiskPool``."""
+    words = split(key)[:-1]
+    return bool(words) and set(words) <= set(split(kind))
 
 
 def _exact(bare: str) -> KeyRole | None:
@@ -147,13 +155,13 @@ def _exact(bare: str) -> KeyRole | None:
 def _flag(words: tuple[str, ...], last: str) -> KeyRole:
     if last in _SIDE_FLAG_WORDS:
         return KeyRole.PART if words[0] in v.NEGATION else KeyRole.SIDE_FLAG
-    if last in ("warning", "warnings"):
-        return KeyRole.SKIP
+    if last in ("warning", "warnings", "violations"):
+        return KeyRole.SKIP  # of somebody else's objects, or no fault
     if last in v.FAILURE or (words[0] in v.FAILURE and last not in ("count", "total")):
         return KeyRole.PART if words[0] in v.NEGATION else KeyRole.BAD_FLAG
     if last in v.SUSPENDED and words[0] not in v.NEGATION:
         return KeyRole.PAUSE_FLAG
-    if words[0] in _COUNTED or last in _COUNTED:
+    if words[0] in _COUNTED or last in _COUNTED or last in ("replicas", "nodes", "instances"):
         return KeyRole.COUNT
     return KeyRole.PART
 

@@ -467,10 +467,6 @@ def _when_unknown(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
         return _signal(entry, State.SUSPENDED, Reason.PAUSED)
     if role in ("bad", "progress") or entry.odd or reason is Sense.UNKNOWN:
         return _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)
-    if role == "summary":
-        if reason is Sense.TERMINATING:
-            return _signal(entry, State.TERMINATING, Reason.DELETING)
-        return _signal(entry, State.PROGRESSING, Reason.CONDITION_UNKNOWN)
-    if reason is Sense.PROGRESS:
-        return _signal(entry, State.PROGRESSING, Reason.CONDITION_UNKNOWN)
-    return _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)
+    if role == "summary" and reason is Sense.TERMINATING:
+        return _signal(entry, State.TERMINATING, Reason.DELETING)
+    return _signal(entry, State.PROGRESSING, Reason.CONDITION_UNKNOWN)

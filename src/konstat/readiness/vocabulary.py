@@ -30,12 +30,12 @@ FAILURE: Final = word_set(
     timeout timeouts expired exceeded exceeds overdue exhausted insufficient
     unsupported misconfigured misconfiguration misconfigurations unresolved unresolvable
     undefined unrecognized unparsable unparseable unsatisfiable impossible infeasible
-    missing nonexistent lost unreachable disconnected offline already
+    missing nonexistent lost unreachable disconnected offline already down
     degraded unhealthy stalled stuck blocked unschedulable evicted red emergency severe
     violation violations violated noncompliant unable cannot cant couldnt
     unrecoverable irrecoverable undeliverable unexpected rolledback
     cancelled canceled backoff outage unprocessable interrupted impaired
-    diverged splitbrain deadlock inaccessible warning warnings
+    diverged orphaned splitbrain deadlock inaccessible warning warnings
     """
 )
 
@@ -46,9 +46,9 @@ PROGRESS: Final = word_set(
     awaits reconciling starting installing updating initializing initialising initialization
     deploying syncing synchronizing issuing requested queued enqueued queueing upgrading preparing
     pulling downloading building cloning scaling resizing restarting migrating restoring
-    bootstrapping joining configuring applying attaching binding registering importing exporting
-    compiling processing executing retrying retry retries validating verifying planning refreshing
-    rebalancing recovering promoting propagating allocating draining finalizing uninstalling
+    bootstrapping bootstrap joining configuring applying attaching binding registering importing
+    exporting compiling processing executing retrying retry retries validating verifying planning
+    refreshing rebalancing recovering promoting propagating allocating draining finalizing uninstalling
     cleaning uploading copying saving loading warming adding removing changing modifying patching
     replicating switching transitioning resuming rotating renewing generating acquiring
     establishing connecting detecting discovering detaching expanding growing shrinking booting
@@ -76,7 +76,7 @@ DECIDING: Final = word_set(
     """
     ready available healthy ok okay green up online operational normal good active bound deployed
     established insync uptodate optimal functional functioning live alive stable steady serving
-    working running reconciled compliant synced enabled
+    working running reconciled compliant synced enabled installed connected
     """
 )
 
@@ -114,7 +114,8 @@ NOT_PROGRESS: Final = word_set(
     listing billing monitoring logging networking ping ring setting settings remaining missing
     failing warning running serving working listening functioning during using having being
     scheduling pricing peering tracing auditing king spring bring single housing sharing
-    watching autoscaling loadbalancing hosting encoding according following sizing
+    watching managing polling tracking receiving sending accepting streaming
+    autoscaling loadbalancing hosting encoding according following sizing
     """
 )
 # Who has to act on a failure: whoever wrote the spec, when one of these stands beside it.
