@@ -91,6 +91,7 @@ UNREADABLE_SECONDS: Final = 10.0  # a kind that stays unreadable so long makes u
 AVAILABILITY_LOOK_SECONDS: Final = 1.0  # at what cannot be read, and whether it can again
 AVAILABILITY_TOLD_SECONDS: Final = 300.0  # what stays unreadable is told again so often
 AVAILABILITY_SURE_SECONDS: Final = 5.0  # until a schema that lacks fields is believed
+AVAILABILITY_SCHEMA_TRIES: Final = 5  # of reading a schema that is not published, or changes
 DEFINITION_VERSIONS: Final = 32  # of one group that are asked about
 SECRETS_REMEMBERED: Final = 200  # of those that one attempt reads, to keep them out of texts
 SECRET_CHARACTERS: Final = 6  # shorter values occur in texts by chance

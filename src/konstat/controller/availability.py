@@ -42,6 +42,7 @@ class _Fit(msgspec.Struct):
     due: float = 0.0
     suspected: list[str] = msgspec.field(default_factory=list)
     fields_due: float | None = None
+    fields_asked: int = 0
 
 
 class Availability:
@@ -121,7 +122,7 @@ class Availability:
         if fresh or (synced and fit.problem and present >= fit.due):
             await self._judge(fit)
             fit.due = present + limits.UNAVAILABLE_RETRY_SECONDS
-            fit.suspected, fit.fields_due = [], present
+            fit.suspected, fit.fields_due, fit.fields_asked = [], present, 0
         if synced and fit.fields_due is not None and present >= fit.fields_due:
             await self._judge_fields(fit)
 
@@ -148,11 +149,13 @@ class Availability:
         controller = fit.triggers.worker.controller
         dropped = await dropped_fields(self._client, controller.resource)
         fit.fields_due = None
-        if not dropped:
-            return
+        fit.fields_asked += 1
         if dropped != fit.suspected:
-            fit.suspected = dropped
-            fit.fields_due = clock.monotonic() + limits.AVAILABILITY_SURE_SECONDS
+            fit.suspected = dropped or []
+            if dropped != [] and fit.fields_asked < limits.AVAILABILITY_SCHEMA_TRIES:
+                fit.fields_due = clock.monotonic() + limits.AVAILABILITY_SURE_SECONDS
+            return
+        if not dropped:
             return
         shown = ", ".join(dropped[: limits.MESSAGE_NAMES])
         rest = len(dropped) - limits.MESSAGE_NAMES

@@ -100,23 +100,23 @@ async def misfit(client: Client, cls: ResourceClass) -> str:
     return ""
 
 
-async def dropped_fields(client: Client, cls: ResourceClass) -> list[str]:
+async def dropped_fields(client: Client, cls: ResourceClass) -> list[str] | None:
     """Paths of declared fields that the cluster's schema does not know, so that it drops them.
 
-    Empty also when the schema is not known (yet): it is published a moment after the kind.
+    None when the schema is not known (yet): it is published a moment after the kind.
     """
     kind = cls.kind
     try:
         declared = resource_schema(cls)
         document = await _read(client, f"/openapi/v3/apis/{kind.group}/{kind.version}")
     except (APIError, TransportError, ModelError):  # the latter for a view of a foreign kind
-        return []
+        return None
     schemas = _map(_map((document or {}).get("components")).get("schemas"))
     wanted = {"group": kind.group, "version": kind.version, "kind": kind.kind}
     for schema in schemas.values():
         if _list(_map(schema).get("x-kubernetes-group-version-kind")) == [wanted]:
             return sorted(_missing(declared, _map(schema), ""))
-    return []
+    return None
 
 
 def _missing(declared: Mapping[str, Any], served: Mapping[str, Any], path: str) -> Iterator[str]:
