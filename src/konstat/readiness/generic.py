@@ -17,7 +17,7 @@ from konstat.base import limits
 from konstat.readiness import predicates, reading, wishes, wording
 from konstat.readiness.fields import Walk
 from konstat.readiness.kindrule import KindRule
-from konstat.readiness.signals import Reader, Signal, of_outcome
+from konstat.readiness.signals import UNSURE, Reader, Signal, of_outcome
 from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State
 
@@ -143,9 +143,13 @@ def _awaited(text: str, path: str) -> Signal:
 def _weighed(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness:
     signals = walk.signals
     if walk.reader.bounded and any(s.reason is Reason.COMPLETED and s.decides for s in signals):
-        # Attempts that failed are part of work that ended well.
-        signals = [s for s in signals if not s.nested]
+        # Attempts that failed are part of work that ended well, as is that it once ran.
+        signals = [s for s in signals if not s.nested and s.reason is not Reason.RUNNING]
     worst = _worst(signals)
+    if worst is not None and any(s.rank == UNSURE for s in signals):
+        sure = [s for s in signals if s.rank != UNSURE]
+        if walk.generations or any(s.dated for s in sure):
+            signals, worst = sure, _worst(sure)
     if worst is not None and worst.state in (State.PROGRESSING, State.UNKNOWN):
         worst = _at_rest(signals) or worst
     if worst is not None and worst.state is not State.READY:

@@ -205,6 +205,7 @@ def told(entry: Entry) -> str:
     return wording.with_detail(statement, wording.steady(entry.message))
 
 
+UNSURE: Final = 99  # the rank of a signal that counts only where nothing better is known
 BARE: Final = "(none)"
 
 
@@ -279,8 +280,9 @@ def _judged(entry: Entry, reader: Reader) -> Signal | None:
     role, meaning = _role(entry, reader)
     if role == "ignored":
         return None
-    if role != "foreign" and entry.stale:
-        return _stale(entry)
+    if entry.stale:
+        # Of a condition that nobody knows, it tells only when nothing else is dated.
+        return msgspec.structs.replace(_stale(entry), rank=UNSURE if role == "foreign" else 3)
     signal = _explained(entry, reader, role, meaning)
     if signal is not NOTHING_KNOWN:
         return signal
@@ -417,7 +419,9 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
         return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
     if role == "work":
         return _signal(entry, State.READY, Reason.COMPLETED, decides=True)
-    return _signal(entry, State.READY, Reason.CONDITIONS_MET, decides=role == "summary")
+    # To accept a request is not yet to do the work.
+    decides = role == "summary" and (entry.type == "Ready" or not reader.pending)
+    return _signal(entry, State.READY, Reason.CONDITIONS_MET, decides=decides)
 
 
 def _bad_reason(entry: Entry) -> Reason:

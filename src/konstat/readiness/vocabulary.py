@@ -19,44 +19,42 @@ def word_set(text: str) -> frozenset[str]:
 
 FAILURE: Final = word_set(
     """
-    fail fails failed failing failure failures fault faults faulted faulty
-    error errors errored erroring err fatal critical panic panicked exception exceptions
-    crash crashed crashes crashing crashloop oom oomkilled killed aborted abort
-    invalid malformed illegal incorrect wrong bad broken corrupt corrupted corruption
-    denied deny denies forbidden unauthorized unauthenticated disallowed prohibited refused
-    rejected reject rejects revoked untrusted unauthorised
-    conflict conflicts conflicted conflicting mismatch mismatched mismatches incompatible
-    inconsistent duplicate duplicated ambiguous inconclusive
-    timeout timeouts expired exceeded exceeds overdue exhausted insufficient
-    unsupported misconfigured misconfiguration misconfigurations unresolved unresolvable
-    undefined unrecognized unparsable unparseable unsatisfiable impossible infeasible
-    missing nonexistent lost unreachable disconnected offline already down
-    degraded unhealthy stalled stuck blocked unschedulable evicted red emergency severe
-    violation violations violated noncompliant unable cannot cant couldnt
-    unrecoverable irrecoverable undeliverable unexpected rolledback
-    cancelled canceled backoff outage unprocessable interrupted impaired
-    diverged orphaned splitbrain deadlock inaccessible warning warnings
+    fail fails failed failing failure failures fault faults faulted faulty error errors errored
+    erroring err fatal critical panic panicked exception exceptions crash crashed crashes
+    crashing crashloop oom oomkilled killed aborted abort invalid malformed illegal incorrect
+    wrong bad broken corrupt corrupted corruption denied deny denies forbidden unauthorized
+    unauthenticated disallowed prohibited refused rejected reject rejects revoked untrusted
+    unauthorised conflict conflicts conflicted conflicting mismatch mismatched mismatches
+    incompatible inconsistent duplicate duplicated ambiguous inconclusive timeout timeouts
+    expired exceeded exceeds overdue exhausted insufficient unsupported misconfigured
+    misconfiguration misconfigurations unresolved unresolvable undefined unrecognized unparsable
+    unparseable unsatisfiable impossible infeasible missing nonexistent lost unreachable
+    disconnected offline already down degraded unhealthy stalled stuck blocked unschedulable
+    evicted red emergency severe violation violations violated noncompliant unable cannot cant
+    couldnt unrecoverable irrecoverable undeliverable unexpected rolledback cancelled canceled
+    backoff outage unprocessable interrupted impaired diverged orphaned splitbrain deadlock
+    inaccessible warning warnings
     """
 )
 
 # Something is on its way. Words in "-ing" that stand in no table count too, more weakly.
 PROGRESS: Final = word_set(
     """
-    pending progressing progress inprogress creating provisioning waiting wait waits await awaiting
-    awaits reconciling starting installing updating initializing initialising initialization
-    deploying syncing synchronizing issuing requested queued enqueued queueing upgrading preparing
-    pulling downloading building cloning scaling resizing restarting migrating restoring
-    bootstrapping bootstrap joining configuring applying attaching binding registering importing
-    exporting compiling processing executing retrying retry retries validating verifying planning
-    refreshing rebalancing recovering promoting propagating allocating draining finalizing uninstalling
-    cleaning uploading copying saving loading warming adding removing changing modifying patching
-    replicating switching transitioning resuming rotating renewing generating acquiring
-    establishing connecting detecting discovering detaching expanding growing shrinking booting
-    imaging inspecting incomplete unready notready uninitialized unprovisioned converging
-    activating adopting ongoing unbound unsynced outdated outofsync outofdate yellow startup
-    rolling failover switchover scalingdown scalingup rollingback rollingupdate rollback
-    submitted unassigned unattached notstarted undeployed unreconciled delayed deferred
-    postponed partial partially throttled throttling
+    pending progressing progress inprogress creating provisioning waiting wait waits await
+    awaiting awaits reconciling starting installing updating initializing initialising
+    initialization deploying syncing synchronizing issuing requested queued enqueued queueing
+    upgrading preparing pulling downloading building cloning scaling resizing restarting
+    migrating restoring bootstrapping bootstrap joining configuring applying attaching binding
+    registering importing exporting compiling processing executing retrying retry retries
+    validating verifying planning refreshing rebalancing recovering promoting propagating
+    allocating draining finalizing uninstalling cleaning uploading copying saving loading
+    warming adding removing changing modifying patching replicating switching transitioning
+    resuming rotating renewing generating acquiring establishing connecting detecting
+    discovering detaching expanding growing shrinking booting imaging inspecting incomplete
+    unready notready uninitialized unprovisioned converging activating adopting ongoing unbound
+    unsynced outdated outofsync outofdate yellow startup rolling failover switchover scalingdown
+    scalingup rollingback rollingupdate rollback submitted unassigned unattached notstarted
+    undeployed unreconciled delayed deferred postponed partial partially throttled throttling
     settling catchup reconnecting rebuilding resyncing reloading
     """
 )
@@ -66,17 +64,17 @@ GOOD: Final = word_set(
     ready available healthy health ok okay green up online operational normal good active bound
     deployed installed established synced insync synchronized reconciled uptodate current
     connected attached optimal functional functioning live alive stable steady enabled serving
-    working listening provisioned passed pass succeeded success successful successfully completed
-    complete done finished running compliant
+    working listening provisioned passed pass succeeded success successful successfully
+    completed complete done finished running compliant
     """
 )
 
 # Of the good words, those that say by themselves that an object does what is asked of it.
 DECIDING: Final = word_set(
     """
-    ready available healthy ok okay green up online operational normal good active bound deployed
-    established insync uptodate optimal functional functioning live alive stable steady serving
-    working running reconciled compliant synced enabled installed connected
+    ready available healthy ok okay green up online operational normal good active bound
+    deployed established insync uptodate optimal functional functioning live alive stable steady
+    serving working running reconciled compliant synced enabled installed connected
     """
 )
 
@@ -101,9 +99,9 @@ NEGATION: Final = word_set("no not non without never zero free isnt wasnt hasnt"
 # Words between others that change nothing.
 FILLERS: Final = word_set(
     """
-    a an the is are was has have been in on of at to and all state status phase cluster
-    resource resources pod pods node nodes instance instances replica replicas service services
-    component components with by its it reconcile reconciliation reconciler sync as member members
+    a an the is are was has have been in on of at to and all state status phase cluster resource
+    resources pod pods node nodes instance instances replica replicas service services component
+    components with by its it reconcile reconciliation reconciler sync as member members
     database application deployment broker brokers server servers
     """
 )
@@ -114,21 +112,22 @@ NOT_PROGRESS: Final = word_set(
     listing billing monitoring logging networking ping ring setting settings remaining missing
     failing warning running serving working listening functioning during using having being
     scheduling pricing peering tracing auditing king spring bring single housing sharing
-    watching managing polling tracking receiving sending accepting streaming
-    autoscaling loadbalancing hosting encoding according following sizing
+    watching managing polling tracking receiving sending accepting streaming autoscaling
+    loadbalancing hosting encoding according following sizing
     """
 )
 # Who has to act on a failure: whoever wrote the spec, when one of these stands beside it.
 USERS: Final = word_set(
     """
     invalid spec validation config configuration configured misconfigured misconfiguration
-    unsupported denied forbidden unauthorized unauthenticated unauthorised notfound missing secret
-    secrets credential credentials image quota permitted permission permissions conflict conflicts
-    conflicted syntax parse parsing parameter parameters schema immutable reference ref refs
-    duplicate duplicated unresolved illegal malformed template values value ambiguous incompatible
-    nonexistent policy disallowed rejected refused kubeconfig argument arguments undefined
-    mismatch unrecognized hostname url uri spec specification input inputs expression auth
-    authentication authorization accessdenied found exist allowed supported accepted insufficient
+    unsupported denied forbidden unauthorized unauthenticated unauthorised notfound missing
+    secret secrets credential credentials image quota permitted permission permissions conflict
+    conflicts conflicted syntax parse parsing parameter parameters schema immutable reference
+    ref refs duplicate duplicated unresolved illegal malformed template values value ambiguous
+    incompatible nonexistent policy disallowed rejected refused kubeconfig argument arguments
+    undefined mismatch unrecognized hostname url uri spec specification input inputs expression
+    auth authentication authorization accessdenied found exist allowed supported accepted
+    insufficient
     """
 )
 
@@ -160,15 +159,15 @@ NOT_YET: Final = word_set(
     complete completed synced created reconciled bound established attached connected up active
     scheduled programmed assigned configured joined registered finished succeeded reported
     observed published issued healthy live online loaded elected updated uptodate processed
-    reachable applied populated propagated launched bootstrapped resolved done
-    current latest converged
+    reachable applied populated propagated launched bootstrapped resolved done current latest
+    converged
     """
 )
 NOT_FAILED: Final = word_set(
     """
-    found supported allowed permitted accepted valid enough authorized authenticated exist exists
-    granted compatible admitted unique implemented recognized acceptable provided specified defined
-    declared
+    found supported allowed permitted accepted valid enough authorized authenticated exist
+    exists granted compatible admitted unique implemented recognized acceptable provided
+    specified defined declared
     """
 )
 

@@ -30,6 +30,7 @@ def suspension(subject: Subject, reader: Reader) -> Evidence | None:
     return held
 
 
+_YES: Final = ("true", "True", "yes", "Yes", "on", "1")
 _ASKING: Final = frozenset((*PAUSING_FIELDS, *STATE_FIELDS, "enabled", "running"))
 
 
@@ -38,7 +39,7 @@ def _by_spec(spec: Mapping[str, Any], ignored: frozenset[str]) -> Evidence | Non
         return None
     for key in PAUSING_FIELDS:
         value = spec.get(key)
-        if (value is True or value in ("true", "True")) and f"spec.{key}" not in ignored:
+        if (value is True or value in _YES) and f"spec.{key}" not in ignored:
             return Evidence(f"spec.{key}", value)
     for key in ("enabled", "running"):
         if spec.get(key) is False and f"spec.{key}" not in ignored:
