@@ -187,7 +187,9 @@ def test_admission_policies(build: Any) -> None:
     assert build.judge(policy).ready
     warning = {"fieldRef": "spec.validations[0].expression", "warning": "undefined field"}
     policy["status"]["typeChecking"] = {"expressionWarnings": [warning]}
-    assert "spec.validations[0].expression" in build.judge(policy).message
+    warned = build.judge(policy)
+    assert (*seen(warned), warned.turn) == (State.FAILED, Reason.NOT_ACCEPTED, Turn.USER)
+    assert "spec.validations[0].expression: undefined field" in warned.message
 
 
 def test_storage_migrations(build: Any) -> None:

@@ -142,14 +142,22 @@ def _by_condition(subject: Subject, found: Condition, *, good: str) -> Readiness
 
 
 def admission_policy(subject: Subject) -> Readiness:
-    """In force once the server has type-checked this generation; its warnings are told."""
-    warnings = reading.mappings(reading.at(subject.status, "typeChecking", "expressionWarnings"))
-    fields = sorted({reading.text(entry.get("fieldRef")) for entry in warnings} - {""})
-    note = f"type checking warns of {wording.listed(fields)}" if fields else ""
+    """In force once the server has checked the types of this generation without a warning.
+
+    An expression that it warns of fails for the objects in question: the policy then does
+    whatever its failurePolicy says, and not what it was written for.
+    """
+    warnings = reading.at(subject.status, "typeChecking", "expressionWarnings")
+    for place, entry in votes.entries(warnings):
+        field = wording.steady(reading.text(entry.get("fieldRef")))
+        why = wording.steady(reading.text(entry.get("warning")))
+        text = wording.with_detail(f"type checking warns of {field or 'an expression'}", why)
+        path = f"status.typeChecking.expressionWarnings[{place}].fieldRef"
+        return advised(subject, Reason.NOT_ACCEPTED, text, Evidence(path, field))
     return subject.verdict(
         State.READY,
         Reason.AVAILABLE,
-        wording.sentence("has been checked", wording.steady(note)),
+        "has been checked",
         evidence=[subject.evidence("status", "observedGeneration")],
     )
 
