@@ -128,7 +128,7 @@ def test_a_node_that_is_ready_but_runs_out_of_something_is_failed(build: Any) ->
 
 def test_resource_claims(build: Any) -> None:
     claim = build.thing("resource.k8s.io/v1", "ResourceClaim")
-    assert seen(build.judge(claim)) == (State.READY, Reason.WAITING_FOR_CONSUMER)
+    assert seen(build.judge(claim)) == (State.PROGRESSING, Reason.CLAIM_PENDING)
     claim["status"] = {"allocation": {"devices": {}}}
     assert seen(build.judge(claim)) == (State.READY, Reason.AVAILABLE)
     broken = {"device": "gpu-0", "conditions": [build.condition("Ready", "False", "Broken")]}

@@ -53,7 +53,9 @@ def test_R8_claim_that_waits_for_its_consumer_is_ready(build: Any) -> None:
 
 
 def test_R8_volume(build: Any) -> None:
-    for phase in ("Available", "Bound", "Released"):
+    released = compute(build.thing("v1", "PersistentVolume", {"phase": "Released"}))
+    assert seen(released) == (State.PROGRESSING, Reason.VOLUME_RELEASED)
+    for phase in ("Available", "Bound"):
         assert compute(build.thing("v1", "PersistentVolume", {"phase": phase})).ready
     failed = build.thing("v1", "PersistentVolume", {"phase": "Failed", "message": "no recycler"})
     assert compute(failed).state is State.FAILED

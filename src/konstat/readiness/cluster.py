@@ -112,7 +112,10 @@ def _autoscaler_conditions(subject: Subject) -> Any:
 
 
 def resource_claim(subject: Subject) -> Readiness:
-    """Allocated, or waiting for a pod that uses it; a device that is not ready is told."""
+    """Ready once devices are allocated and, where their driver reports on them, are ready.
+
+    They are allocated when a pod uses the claim; nothing in it tells whether one does already.
+    """
     for place, device in votes.entries(subject.status.get("devices")):
         path = f"status.devices[{place}].conditions"
         where = votes.part(device.get("conditions"), path=path)
@@ -127,7 +130,7 @@ def resource_claim(subject: Subject) -> Readiness:
     if subject.status.get("allocation"):
         return subject.verdict(State.READY, Reason.AVAILABLE, "devices are allocated")
     return subject.verdict(
-        State.READY, Reason.WAITING_FOR_CONSUMER, "devices are allocated when a pod uses it"
+        State.PROGRESSING, Reason.CLAIM_PENDING, "devices are allocated when a pod uses it"
     )
 
 

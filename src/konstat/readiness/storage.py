@@ -145,14 +145,18 @@ def _has_consumer(metadata: Mapping[str, Any]) -> bool:
 
 
 def volume(subject: Subject) -> Readiness:
-    """Available, Bound and Released are Ready, Failed is Failed."""
+    """Available and Bound are Ready, Failed is Failed; a released one is of no use to anybody."""
     phase = reading.text(subject.status.get("phase"))
     evidence = [subject.evidence("status", "phase")]
     if phase == "Failed":
         why = wording.steady(reading.text(subject.status.get("message")))
         message = wording.with_detail("the volume could not be reclaimed", why)
         return subject.verdict(State.FAILED, Reason.DEGRADED, message, evidence=evidence)
-    if phase in ("Available", "Bound", "Released"):
+    if phase == "Released":
+        reason = Reason.VOLUME_RELEASED
+        message = wording.sentence("its claim is gone, it has not been reclaimed", reason.advice)
+        return subject.verdict(State.PROGRESSING, reason, message, evidence=evidence)
+    if phase in ("Available", "Bound"):
         return subject.verdict(
             State.READY, Reason.AVAILABLE, f"phase is {phase}", evidence=evidence
         )

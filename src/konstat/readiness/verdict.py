@@ -180,6 +180,12 @@ class Reason(StrEnum):
         Turn.NOBODY,
         "the kind's controller always writes this part of the status, and has not done so yet",
     )
+    VOLUME_RELEASED = (
+        "VolumeReleased",
+        Turn.OWNER,
+        "a volume's claim is gone and no other can have the volume until it is reclaimed",
+        "delete the volume, or remove its claimRef, once nobody needs its data",
+    )
     # --- terminating and missing ------------------------------------------------------------
     DELETION_STUCK = (
         "DeletionStuck",
