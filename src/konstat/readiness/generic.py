@@ -118,7 +118,7 @@ def _add_rule_signals(walk: Walk, subject: Subject, rule: KindRule) -> None:
         if signal is not None:
             walk.add(msgspec.structs.replace(signal, turn=when.turn, rank=3))
     if subject.status:
-        for name in rule.required:
+        for name in rule.required or ():
             if name not in walk.types:
                 walk.add(_awaited(f"condition {name} is not reported yet", "status.conditions"))
     elif rule.status == "expected":
@@ -157,6 +157,15 @@ def _weighed(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness:
     if not any(s.decides and s.state is State.READY for s in signals):
         if rule is not None and rule.status == "none":
             return _existing(subject)
+        if walk.reader.pending and signals:
+            # Its controller is at it, and has not said that the work has ended.
+            told = min(signals, key=_prominence)
+            return subject.verdict(
+                State.PROGRESSING,
+                Reason.RUNNING,
+                wording.sentence("the work has not ended yet", told.text),
+                evidence=[told.evidence],
+            )
         return _nothing_decides(subject)
     if walk.cut:
         return subject.verdict(

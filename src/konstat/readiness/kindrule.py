@@ -93,7 +93,7 @@ class KindRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     work: bool | None = None
     observes: bool | None = None
     conditions: dict[str, Role | ConditionMeaning] = {}
-    required: list[str] = []
+    required: list[str] | None = None
     reasons: dict[str, Outcome | Meaning] = {}
     phases: dict[str, dict[str, Outcome | Meaning]] = {}
     counts: list[Count] = []
@@ -158,13 +158,16 @@ def _check_paths(rule: KindRule, *, place: str) -> None:
 
 
 def merged(base: KindRule, over: KindRule) -> KindRule:
-    """``over`` completed by ``base``: tables and lists are joined, single words replaced."""
+    """``over`` completed by ``base``: tables and lists are joined, single words replaced.
+
+    A list of required conditions replaces the other one, so that a kind can do without.
+    """
     values: dict[str, Any] = {}
     for name in KindRule.__struct_fields__:
         low, high = getattr(base, name), getattr(over, name)
         if isinstance(high, Mapping):
             values[name] = {**low, **high}
-        elif isinstance(high, list):
+        elif isinstance(high, list) and name != "required":
             values[name] = [*low, *high]
         else:
             values[name] = low if high is None or high == "" else high

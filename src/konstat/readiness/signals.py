@@ -282,7 +282,8 @@ def _judged(entry: Entry, reader: Reader) -> Signal | None:
         return None
     if entry.stale:
         # Of a condition that nobody knows, it tells only when nothing else is dated.
-        return msgspec.structs.replace(_stale(entry), rank=UNSURE if role == "foreign" else 3)
+        stale = _stale(entry)
+        return msgspec.structs.replace(stale, rank=UNSURE) if role == "foreign" else stale
     signal = _explained(entry, reader, role, meaning)
     if signal is not NOTHING_KNOWN:
         return signal
