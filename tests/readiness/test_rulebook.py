@@ -125,7 +125,9 @@ Widget:
   required: [Shiny]
 """
     base, over = KindRule(status="expected", required=["A"]), KindRule(required=["B"])
-    assert merged(base, over).required == ["A", "B"]
+    assert merged(base, over).required == ["B"]
+    assert merged(base, KindRule()).required == ["A"]
+    assert merged(base, KindRule(required=[])).required == []
     rules = Rules(builtin=False)
     rules.add(read_rules(f"group: g.example\nkinds:\n{_indented(text)}", source="w"))
     gadget = {**widget(group="g.example"), "kind": "Gadget"}

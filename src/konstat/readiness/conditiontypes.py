@@ -147,6 +147,8 @@ def _by_words(words: Sequence[str]) -> TypeRole:
         return "supporting" if negated or words[0] in v.NEGATION else "bad"
     if words[0] == "no" and len(words) > 1:
         return "bad"
+    if last in ("required", "needed"):
+        return "foreign" if negated else "progress"
     if last == "running":
         return "running"
     if last in _GOOD_ENDS:

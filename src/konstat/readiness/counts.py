@@ -26,9 +26,12 @@ _NOISE: Final = word_set("number count of num scheduled")
 _PLAIN: Final = word_set(
     """
     replicas replica size nodes node instances instance members member pods pod brokers
-    servers workers
+    servers workers copies
     """
 )
+_SCALES: Final = (
+    "replicas", "size", "members", "count", "nodes", "instances", "clusterSize", "nodeCount",
+)  # fmt: skip
 _MEASURES: Final = word_set(
     "bytes byte memory cpu disk space capacity percent percentage seconds minutes ms time usage gb"
 )
@@ -78,7 +81,7 @@ def signals(
             yield _short(joined(place, key), value, "", nested)
     spec = reading.mapping(content.get("spec"))
     for path, noun, value in have:
-        asked = _asked(spec, noun)
+        asked = _asked(spec, noun, other=noun in wanted)
         if asked is None:
             asked = wanted.get(noun) or (wanted.get("replicas") if not noun else None)
         if asked is None:
@@ -101,9 +104,14 @@ def _camel(noun: str) -> str:
     return head + "".join(word.capitalize() for word in tail)
 
 
-def _asked(spec: Mapping[str, Any], noun: str) -> tuple[str, int] | None:
-    """The number that the spec asks for under the same name."""
-    for key in (_camel(noun),) if noun else ("replicas", "size"):
+def _asked(spec: Mapping[str, Any], noun: str, *, other: bool = False) -> tuple[str, int] | None:
+    """The number that the spec asks for: under the same name, else that of the whole.
+
+    With ``other`` only under the same name: the status itself says what is wanted.
+    """
+    keys = (_camel(noun), *_SCALES) if noun else _SCALES
+    whole = not noun or (not other and noun.split()[-1] in _PLAIN)
+    for key in keys if whole else keys[:1]:
         value = spec.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
             return f"spec.{key}", value

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -137,6 +138,9 @@ def _awaited(text: str, path: str) -> Signal:
     return Signal(State.PROGRESSING, Reason.STATUS_AWAITED, text, Evidence(path, None), rank=3)
 
 
+# The first that is said of work, long before its end.
+_FIRST_STEPS: Final = frozenset(("Created", "Accepted", "Scheduled", "Admitted", "Approved"))
+
 # --- weighing -------------------------------------------------------------------------------
 
 
@@ -157,8 +161,8 @@ def _weighed(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness:
     if not any(s.decides and s.state is State.READY for s in signals):
         if rule is not None and rule.status == "none":
             return _existing(subject)
-        if walk.reader.pending and signals:
-            # Its controller is at it, and has not said that the work has ended.
+        if walk.reader.pending and signals and all(s.name in _FIRST_STEPS for s in signals):
+            # Its controller has taken it on, and has not said that the work has ended.
             told = min(signals, key=_prominence)
             return subject.verdict(
                 State.PROGRESSING,

@@ -153,7 +153,7 @@ def _exact(bare: str) -> KeyRole | None:
 
 
 def _flag(words: tuple[str, ...], last: str) -> KeyRole:
-    if last in _SIDE_FLAG_WORDS:
+    if last in _SIDE_FLAG_WORDS or words == ("powered", "on"):
         return KeyRole.PART if words[0] in v.NEGATION else KeyRole.SIDE_FLAG
     if last in ("warning", "warnings", "violations"):
         return KeyRole.SKIP  # of somebody else's objects, or no fault

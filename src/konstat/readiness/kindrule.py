@@ -160,7 +160,7 @@ def _check_paths(rule: KindRule, *, place: str) -> None:
 def merged(base: KindRule, over: KindRule) -> KindRule:
     """``over`` completed by ``base``: tables and lists are joined, single words replaced.
 
-    A list of required conditions replaces the other one, so that a kind can do without.
+    A list of required conditions replaces the other one, so that a kind can do without (``[]``).
     """
     values: dict[str, Any] = {}
     for name in KindRule.__struct_fields__:
