@@ -35,10 +35,10 @@ def _steps(chain: Sequence[TreeNode], cause: TreeNode) -> Iterator[str]:
     hint = _BY_REASON.get(cause.reason)
     if hint is not None:
         yield hint(cause)
-    # What a controller says of an object stands in its events; a namespace's quota has none.
-    if cause.reason not in (Reason.QUOTA_EXCEEDED, Reason.DELETING):
+    # What a controller says of an object stands in its events; what holds a deletion does not.
+    if cause.reason not in (Reason.QUOTA_EXCEEDED, Reason.DELETING, Reason.DELETION_STUCK):
         yield _describe(cause)
-    if cause.reason in (Reason.GENERATION_NOT_OBSERVED, Reason.STATUS_NOT_REPORTED):
+    if cause.reason in _NOBODY_AT_WORK:
         yield f"the log of the controller that is responsible for {cause.kind}: is it running?"
 
 
@@ -63,6 +63,26 @@ def _finalizers(node: TreeNode) -> str:
     return f"kubectl get {_resource(node)} {_name(node)}{_place(node)} -o jsonpath={path}"
 
 
+def _claims(node: TreeNode) -> str:
+    return f"kubectl describe persistentvolumeclaims{_place(node)}"
+
+
+def _classes(node: TreeNode) -> str:
+    return "kubectl get storageclasses"
+
+
+def _nodes(node: TreeNode) -> str:
+    return "kubectl describe nodes"
+
+
+def _accounts(node: TreeNode) -> str:
+    return f"kubectl get serviceaccounts{_place(node)}"
+
+
+def _webhooks(node: TreeNode) -> str:
+    return "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
+
+
 def _for_pods(hint: Hint) -> Hint:
     """``hint`` for a Pod; of another kind, the pods that it selects are not known by name."""
     return lambda node: hint(node) if node.kind == "Pod" else f"kubectl get pods{_place(node)}"
@@ -75,7 +95,28 @@ _BY_REASON: Final[dict[str, Hint]] = {
     Reason.PODS_NOT_READY: _for_pods(_log),
     Reason.QUOTA_EXCEEDED: _quota,
     Reason.DELETING: _finalizers,
+    Reason.DELETION_STUCK: _finalizers,
+    Reason.CLAIM_NOT_FOUND: _claims,
+    Reason.CLAIM_PENDING: _classes,
+    Reason.STORAGE_CLASS_NOT_FOUND: _classes,
+    Reason.VOLUME_NOT_PROVIDED: _classes,
+    Reason.NODE_NOT_READY: _nodes,
+    Reason.POD_EVICTED: _nodes,
+    Reason.SANDBOX_FAILED: _nodes,
+    Reason.UNSCHEDULABLE: _nodes,
+    Reason.SERVICE_ACCOUNT_MISSING: _accounts,
+    Reason.WEBHOOK_FAILED: _webhooks,
 }
+
+# What a controller has not said anything of, or nothing new.
+_NOBODY_AT_WORK: Final = frozenset(
+    {
+        Reason.GENERATION_NOT_OBSERVED,
+        Reason.NOT_PICKED_UP,
+        Reason.STATUS_AWAITED,
+        Reason.STATUS_NOT_REPORTED,
+    }
+)
 
 
 def _resource(node: TreeNode) -> str:

@@ -21,10 +21,12 @@ from konstat.objects.kind import Kind
 from konstat.readiness import Reason, State
 from konstat.status import TURN_TEXTS
 
-# Failures that no time mends: only a change of the object does.
+# Failures that no time mends: only a change of the object does. What a foreign controller merely
+# reports as failed may be tried again, so it is not among them.
 _FINAL: Final = frozenset(
     {
         Reason.CLAIM_LOST,
+        Reason.DENIED,
         Reason.JOB_FAILED,
         Reason.NAMES_NOT_ACCEPTED,
         Reason.PROGRESS_DEADLINE_EXCEEDED,
