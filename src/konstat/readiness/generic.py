@@ -31,7 +31,7 @@ def by_conditions(subject: Subject, rule: KindRule | None = None) -> Readiness:
 def read(subject: Subject, reader: Reader) -> Readiness:
     """As `by_conditions`, with a ``reader`` that is kept for all objects of a kind."""
     rule = reader.rule
-    if rule is not None and rule.status == "none" and not subject.status:
+    if rule is not None and rule.status == "none" and not subject.status and not rule.when:
         return _suspended(subject, reader) or _existing(subject)
     walk = Walk(subject.content, reader, generation=subject.generation)
     walk.run(subject.content.get("status"))
