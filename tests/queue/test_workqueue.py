@@ -230,6 +230,25 @@ async def test_L2_takes_keep_to_the_overall_rate(clock):
     worker.cancel()
 
 
+async def test_L2_attempts_that_ask_nothing_cost_a_share_of_the_rate(clock):
+    queue = WorkQueue(bucket=TokenBucket(per_second=10, burst=2))
+    for number in range(1000):
+        queue.add(str(number))
+    taken = []
+
+    async def work() -> None:
+        while True:
+            key = await queue.take()
+            taken.append(key)
+            queue.done(key, asked=False)
+
+    worker = asyncio.create_task(work())
+    await clock.advance(1.0)
+    allowed = (2 + 10) / limits.ATTEMPT_IDLE_SHARE
+    assert 0.8 * allowed < len(taken) <= allowed
+    worker.cancel()
+
+
 async def test_many_takers_share_many_keys_without_loss(clock):
     queue = WorkQueue()
     takers = [asyncio.create_task(queue.take()) for _ in range(5)]

@@ -22,6 +22,7 @@ from konstat.base import clock, limits
 from konstat.base.backoff import Backoff
 from konstat.base.transport import Request, Response, Transport
 from konstat.client.errors import error_from_answer
+from konstat.client.tally import count_request
 from konstat.errors import APIError, ServiceUnavailable, TooManyRequests, TransportError
 
 log = logging.getLogger(__name__)
@@ -81,6 +82,7 @@ class Exchange:
         tries = 0
         while True:
             tries += 1
+            count_request()
             try:
                 response = await self._transport.send(message)
             except TransportError as error:

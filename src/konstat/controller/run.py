@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 from collections.abc import Iterable, Sequence
@@ -43,6 +44,8 @@ def run(
     if not logging.getLogger().handlers:
         configure_logging()
     config = load_config(kubeconfig=kubeconfig, context=context)
+    # What is loaded by now stays: collections, which stop the event loop, need not walk it.
+    gc.freeze()
     asyncio.run(
         run_manager(
             controllers,

@@ -17,6 +17,7 @@ import msgspec
 from konstat.base import clock, limits
 from konstat.base.tasks import open_tasks
 from konstat.client import Client
+from konstat.client.tally import tally
 from konstat.controller.attempt import (
     AttemptFunction,
     Ended,
@@ -118,12 +119,13 @@ class Worker:
                     uid = await self.queue.take()
                 except QueueClosed:
                     return
-                try:
-                    await self._free.wait()
-                    if not self._ends:
-                        await self._attempt(uid, reset)
-                finally:
-                    self.queue.done(uid)
+                with tally() as sent:
+                    try:
+                        await self._free.wait()
+                        if not self._ends:
+                            await self._attempt(uid, reset)
+                    finally:
+                        self.queue.done(uid, asked=sent.requests > 0)
 
     def hold(self, problem: str) -> None:
         """Begin no attempt while there is a problem with the kind; an empty one lets go."""

@@ -41,6 +41,11 @@ class TokenBucket:
         assert self._tokens > 0.0
         self._tokens -= 1.0
 
+    def give_back(self, tokens: float) -> None:
+        """What was spent turned out to cost less by ``tokens``, at most one."""
+        assert 0.0 <= tokens <= 1.0
+        self._tokens = min(self._burst, self._tokens + tokens)
+
     def _fill(self) -> None:
         now = clock.monotonic()
         gained = (now - self._filled_at) * self._per_second

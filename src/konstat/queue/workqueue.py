@@ -160,10 +160,17 @@ class WorkQueue:
                     return self._pop()
                 await self._wait_for_news(seconds)
 
-    def done(self, key: str) -> None:
-        """The attempt for ``key`` has ended; a wish that came meanwhile becomes ready."""
+    def done(self, key: str, *, asked: bool = True) -> None:
+        """The attempt for ``key`` has ended; a wish that came meanwhile becomes ready.
+
+        One that ``asked`` nothing of the server costs ``limits.ATTEMPT_IDLE_SHARE`` of what the
+        bucket took for it.
+        """
         if key not in self._running:
             raise InternalError(f"done({key!r}) for a key that no worker holds")
+        if not asked:
+            self._bucket.give_back(1.0 - limits.ATTEMPT_IDLE_SHARE)
+            self._news.set()  # whoever waits for a token may have one now
         wish = self._running.pop(key)
         if wish is not None and not self._closed:
             self._make_ready(key, fresh=wish)
