@@ -62,6 +62,10 @@ CONFIGURATION = [
     "ResourceFlavor.kueue.x-k8s.io",
     "ServingRuntime.serving.kserve.io",
     "WorkflowTemplate.argoproj.io",
+    "BackendConfig.cloud.google.com",
+    "SecretProviderClass.secrets-store.csi.x-k8s.io",
+    "NetworkAttachmentDefinition.k8s.cni.cncf.io",
+    "VulnerabilityReport.aquasecurity.github.io",
 ]
 
 
@@ -102,6 +106,11 @@ REPORTING = [
     "SparkApplication.sparkoperator.k8s.io",
     "Pipeline.numaflow.numaproj.io",
     "Rollout.argoproj.io",
+    "EventBus.argoproj.io",
+    "Application.core.oam.dev",
+    "TargetGroupBinding.elbv2.k8s.aws",
+    "VMAgent.operator.victoriametrics.com",
+    "ServiceDefaults.consul.hashicorp.com",
 ]
 
 
@@ -176,6 +185,20 @@ STATUSES = [
     (
         "SparkApplication.spark.apache.org",
         {**RELEASED, "stateTransitionHistory": {"0": {"currentStateSummary": "DriverEvicted"}}},
+        State.FAILED,
+    ),
+    ("Application.core.oam.dev", {"status": "workflowSuspending"}, State.SUSPENDED),
+    ("TargetGroupBinding.elbv2.k8s.aws", {"observedGeneration": 1}, State.READY),
+    ("VMAgent.operator.victoriametrics.com", {"updateStatus": "operational"}, State.READY),
+    ("Upstream.gloo.solo.io", {"statuses": {"gloo": {"state": "Accepted"}}}, State.READY),
+    ("Upstream.gloo.solo.io", {"statuses": {"gloo": {"state": 2}}}, State.FAILED),
+    ("Promotion.kargo.akuity.io", {"phase": "Running"}, State.PROGRESSING),
+    ("Build.shipwright.io", {"registered": "True", "reason": "Succeeded"}, State.READY),
+    ("Tenant.capsule.clastix.io", {"state": "Cordoned"}, State.SUSPENDED),
+    ("NetworkPolicy.crd.antrea.io", {"phase": "Realizing"}, State.PROGRESSING),
+    (
+        "ApisixRoute.apisix.apache.org",
+        conditions(condition("ResourcesAvailable", "False", "ResourceSyncAborted")),
         State.FAILED,
     ),
     (
