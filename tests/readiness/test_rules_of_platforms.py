@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from konstat.readiness import State, Turn, compute
+from konstat.readiness import Rules, State, Turn, compute
 
 
 def thing(kind: str, status: Any = None, **more: Any) -> dict[str, Any]:
@@ -217,6 +217,18 @@ STATUSES = [
 @pytest.mark.parametrize(("kind", "status", "state"), STATUSES)
 def test_what_a_status_means(kind: str, status: Any, state: State) -> None:
     assert compute(thing(kind, status)).state is state
+
+
+@pytest.mark.parametrize(("kind", "status", "state"), STATUSES)
+def test_no_status_is_too_good_without_the_rules(kind: str, status: Any, state: State) -> None:
+    verdict = compute(thing(kind, status), rules=Rules(builtin=False))
+    assert not verdict.ready or state is State.READY
+
+
+@pytest.mark.parametrize("kind", ["ActionSet", "JobFlow", "Promotion", "FileTransfer"])
+def test_work_that_runs_is_not_done(kind: str) -> None:
+    assert compute(thing(f"{kind}.x.example.org", {"phase": "Running"})).state is State.PROGRESSING
+    assert compute(thing(f"{kind}.x.example.org", {"phase": "Completed"})).state is State.READY
 
 
 def test_a_pod_of_gatekeeper_that_is_behind_is_waited_for() -> None:

@@ -115,8 +115,12 @@ _BOUNDED: Final = word_set(
     run job workflow task backup restore scan test execution build migration export import clone
     operation operations request experiment trial attempt snapshot copy upgrade rollback benchmark
     order challenge report check upload download dump replay reboot replacement
+    promotion transfer invocation command action remediation verification rotation failover
+    switchover cleanup rebuild
     """
 )
+# "ActionSet" and "JobFlow" are several pieces of such work.
+_TOGETHER: Final = word_set("set group flow")
 _SCHEDULED: Final = word_set("cron scheduled scaled")
 _RESULTS: Final = word_set("backup snapshot copy clone export import build")
 
@@ -124,6 +128,8 @@ _RESULTS: Final = word_set("backup snapshot copy clone export import build")
 def is_bounded(kind: str) -> bool:
     """Whether objects of a kind are work that ends, by its name."""
     words = split(kind)
+    if len(words) > 1 and words[-1] in _TOGETHER:
+        words = words[:-1]
     return bool(words) and words[-1] in _BOUNDED and words[0] not in _SCHEDULED
 
 
@@ -133,6 +139,10 @@ def leaves_result(kind: str) -> bool:
 
 
 _STEADY: Final = frozenset(("AsExpected", "NewReplicaSetAvailable", "Steady", "NotProgressing"))
+# Reasons that speak of work under way whatever the condition is about.
+_UNDER_WAY: Final = frozenset(("Ongoing", "InProgress"))
+# Work that has ended so may have ended badly.
+_ENDED: Final = frozenset(("Finished", "Done", "Complete", "Completed", "JobComplete"))
 _RANKS: Final = {"Stalled": 0, "Failed": 1, "Ready": 2, "Degraded": 3}
 
 # What a kind rule's word means: the state, the reason, and whether it decides for Ready.
@@ -419,6 +429,8 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
     if role != "supporting" and at_work(entry.reason):
         return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
     if role == "work":
+        if entry.type in _ENDED and of_message(entry.message) is Sense.FAILED:
+            return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
         return _signal(entry, State.READY, Reason.COMPLETED, decides=True)
     # To accept a request is not yet to do the work.
     decides = role == "summary" and (entry.type == "Ready" or not reader.pending)
@@ -438,6 +450,8 @@ def _when_false(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
         return None
     if reason is Sense.FAILED:
         return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
+    if role == "foreign" and entry.reason in _UNDER_WAY:
+        return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
     if role in ("foreign", "running"):
         return None
     if role == "progress":
