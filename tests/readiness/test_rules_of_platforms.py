@@ -231,6 +231,12 @@ def test_work_that_runs_is_not_done(kind: str) -> None:
     assert compute(thing(f"{kind}.x.example.org", {"phase": "Completed"})).state is State.READY
 
 
+def test_a_part_may_be_in_order_for_want_of_anything() -> None:
+    nothing = condition("WorkersAvailable", reason="NoWorkers")
+    verdict = compute(thing("Thing.x.example.org", conditions(condition("Ready"), nothing)))
+    assert verdict.state is State.READY
+
+
 def test_a_pod_of_gatekeeper_that_is_behind_is_waited_for() -> None:
     behind = thing("K8sRequiredLabels.constraints.gatekeeper.sh", PODS)
     behind["metadata"]["generation"] = 2

@@ -411,6 +411,9 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
     if role == "foreign":
         return None
     if reason is Sense.FAILED:
+        if role == "supporting" and split(entry.reason)[:1] == ("no",):
+            # True for want of anything that could be otherwise: "NoWorkers".
+            return _signal(entry, State.READY, Reason.CONDITIONS_MET)
         if role == "supporting":
             return _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)  # it contradicts itself
         return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
