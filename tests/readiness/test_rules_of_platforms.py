@@ -197,6 +197,35 @@ STATUSES = [
     ("Tenant.capsule.clastix.io", {"state": "Cordoned"}, State.SUSPENDED),
     ("NetworkPolicy.crd.antrea.io", {"phase": "Realizing"}, State.PROGRESSING),
     (
+        "RootSync.configsync.gke.io",
+        conditions(condition("Syncing", "False", "Sync"), condition("Stalled", "False")),
+        State.READY,
+    ),
+    (
+        "RootSync.configsync.gke.io",
+        conditions({**condition("Syncing", "False"), "errorSummary": {"totalCount": 2}}),
+        State.FAILED,
+    ),
+    (
+        "Kiali.kiali.io",
+        conditions(condition("Running", reason="Running", message="Running reconciliation")),
+        State.PROGRESSING,
+    ),
+    (
+        "ResourceBinding.work.karmada.io",
+        {
+            **conditions(condition("FullyApplied")),
+            "aggregatedStatus": [{"clusterName": "a", "applied": True, "health": "Unhealthy"}],
+        },
+        State.FAILED,
+    ),
+    (
+        "DatadogMonitor.datadoghq.com",
+        {**conditions(condition("Active")), "monitorState": "Alert"},
+        State.READY,
+    ),
+    ("ActionSet.cr.kanister.io", {"state": "running"}, State.PROGRESSING),
+    (
         "ApisixRoute.apisix.apache.org",
         conditions(condition("ResourcesAvailable", "False", "ResourceSyncAborted")),
         State.FAILED,
