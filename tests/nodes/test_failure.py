@@ -11,8 +11,9 @@ from konstat.base import chance, clock
 from konstat.base.tasks import open_tasks
 from konstat.client.api import Client
 from konstat.errors import NotFound, UserError
-from konstat.kinds import Node, Pod
+from konstat.kinds import Lease, Node, Pod
 from konstat.nodes import NodeActor, NodeOptions
+from konstat.nodes.node import LEASE_NAMESPACE
 from konstat.testing import ControlPlane, Options
 
 pytestmark = pytest.mark.realapi
@@ -119,10 +120,14 @@ async def test_an_actor_whose_nodes_are_taken_over_fails_and_leaves_them(client:
     async with open_tasks() as tasks:
         playing = tasks.start(_failure_of(first), name="first")
         await first.wait_registered()
+        # As if the first one had been away until its Lease ran out.
+        name = second.node_names[0]
+        old = {"spec": {"renewTime": "2026-01-01T00:00:00.000000Z"}}
+        await client.patch(Lease.kind, name, old, type="merge", namespace=LEASE_NAMESPACE)
         tasks.start(second.run(), name="second")
         await second.wait_registered()
-        assert re.search(r"another node actor \(actor-.*\) took node .* over", await playing)
-        assert await ready(client, second.node_names[0]) == "True"
+        assert re.search(r"another node actor \(actor-.*\) plays node", await playing)
+        assert await ready(client, name) == "True"
 
 
 async def _failure_of(actor: NodeActor) -> str:

@@ -121,8 +121,8 @@ class NodeActor:
     async def run(self) -> None:
         """Play until cancelled.
 
-        Raises UserError when a node's name is taken or another actor takes a node over, APIError
-        or TransportError when the server cannot be asked for its version.
+        Raises UserError when a node's name is taken or another actor plays the node, APIError or
+        TransportError when the server cannot be asked for its version.
         """
         version = await self._server_version()
         try:
@@ -130,8 +130,7 @@ class NodeActor:
                 self._start(tasks, version)
                 await asyncio.Event().wait()  # until cancelled, or a task fails
         finally:
-            if self.options.remove_nodes_on_exit:
-                await self._remove_nodes()
+            await self._leave_nodes()
 
     async def wait_registered(self) -> None:
         """Wait until every node is registered and ready."""
@@ -249,11 +248,16 @@ class NodeActor:
         answer: dict[str, Any] = codec.decode(data)
         return str(answer.get("gitVersion") or "")
 
-    async def _remove_nodes(self) -> None:
+    async def _leave_nodes(self) -> None:
         """Best effort within a bound: we are ending, perhaps because the server has."""
+        remove = self.options.remove_nodes_on_exit
         try:
             async with asyncio.timeout(limits.NODE_REMOVE_SECONDS), open_tasks() as tasks:
-                waits = [tasks.start(n.remove(), name=f"remove {n.name}") for n in self._nodes]
+                waits = [
+                    tasks.start(n.remove() if remove else n.release(), name=f"leave {n.name}")
+                    for n in self._nodes
+                ]
                 await asyncio.gather(*waits)
         except (KonstatError, TimeoutError) as error:
-            log.warning("nodes were not all removed: %s", error or "no answer in time")
+            what = "removed" if remove else "released"
+            log.warning("nodes were not all %s: %s", what, error or "no answer in time")

@@ -5,7 +5,8 @@ should be (a controller has marked the node, say) and every five minutes in any 
 somebody deletes is not registered again.
 
 Two actors must not play one node, for each would undo what the other writes. So the Lease carries
-the instance that plays: the later one takes the node, the earlier one notices and fails.
+the instance that plays (`konstat.nodes.claim`): a later actor waits until it is free, and fails
+when it is renewed meanwhile.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from konstat.errors import (
 )
 from konstat.kinds import Lease, Node
 from konstat.nodes import node
+from konstat.nodes.claim import Held, held_by_another, holder_of
 from konstat.nodes.node import ACTOR_LABEL, INSTANCE, LEASE_NAMESPACE, NodeShape
 from konstat.nodes.patch import status_patch
 
@@ -40,6 +42,10 @@ _BACKOFF: Final = Backoff(
     maximum_seconds=limits.NODE_RETRY_MAXIMUM_SECONDS,
 )
 _INSTANCE_PATH: Final = "/metadata/annotations/" + INSTANCE.replace("~", "~0").replace("/", "~1")
+
+
+class _StillHeld(Exception):
+    """Another actor's Lease has not run out yet: look again."""
 
 
 class PlayedNode:
@@ -62,6 +68,7 @@ class PlayedNode:
         self._gone = False
         self._changed = asyncio.Event()
         self._reported_at = 0.0
+        self._held: Held | None = None
 
     @property
     def name(self) -> str:
@@ -84,8 +91,8 @@ class PlayedNode:
     async def run(self, *, kubelet_version: str) -> None:
         """Register and keep the node alive; returns when somebody deletes the Node.
 
-        Raises UserError when the name is taken by a node that is not played, or another actor
-        takes the node over.
+        Raises UserError when the name is taken by a node that is not played, or by another actor
+        that lives; one that was killed holds it until its Lease runs out, which is waited for.
         """
         self._status = node.node_status(
             self.shape, kubelet_version=kubelet_version, runtime_name=self._runtime_name
@@ -112,6 +119,21 @@ class PlayedNode:
         except (NotFound, Conflict) as error:
             log.debug("node %s needs no removal: %s", self.name, error)
 
+    async def release(self) -> None:
+        """Leave the Node behind for the next actor, which then need not wait."""
+        if not self.uid or self._gone:
+            return
+        operations = [
+            {"op": "test", "path": _INSTANCE_PATH, "value": self._instance},
+            {"op": "remove", "path": _INSTANCE_PATH},
+        ]
+        try:
+            await self._client.patch(
+                Lease.kind, self.name, operations, type="json", namespace=LEASE_NAMESPACE
+            )
+        except (NotFound, PatchRefused) as error:
+            log.debug("node %s needs no release: %s", self.name, error)
+
     # --- parts --------------------------------------------------------------------------------
 
     async def _done(self, work: Callable[[], Awaitable[None]]) -> bool:
@@ -121,6 +143,9 @@ class PlayedNode:
             try:
                 await work()
                 return True
+            except _StillHeld:
+                await clock.sleep(_BACKOFF.delay_seconds(tries))
+                tries += 1
             except (APIError, TransportError) as error:
                 log.warning("node %s: %s", self.name, error)
                 await clock.sleep(_BACKOFF.delay_seconds(tries))
@@ -174,6 +199,10 @@ class PlayedNode:
             await self._client.create(Lease.kind, content)
         except AlreadyExists:
             # Of an earlier actor, or of a Node that was deleted a moment ago.
+            lease = await self._client.get(Lease, self.name, namespace=LEASE_NAMESPACE)
+            self._require_free(lease)
+            # With the version, so that of two actors that find it free one gets it.
+            content["metadata"]["resourceVersion"] = lease.metadata.resource_version
             await self._client.patch(
                 Lease.kind,
                 self.name,
@@ -181,6 +210,32 @@ class PlayedNode:
                 type="merge",
                 namespace=LEASE_NAMESPACE,
             )
+
+    def _require_free(self, lease: Lease) -> None:
+        """Raise _StillHeld while another actor may be alive, UserError when it is."""
+        before, monotonic = self._held, clock.monotonic()
+        held = self._held = held_by_another(
+            lease,
+            instance=self._instance,
+            node_uid=self.uid,
+            seen=before,
+            now=clock.now(),
+            monotonic=monotonic,
+        )
+        if held is None:
+            return
+        if before is None:
+            log.warning(
+                "node %s was played by another node actor (%s) %.0f s ago: if it is not renewed"
+                " within %.0f s, it is taken over",
+                self.name,
+                held.instance,
+                held.age_seconds,
+                held.until - monotonic,
+            )
+        elif held is not before:
+            raise self._taken(held.instance)
+        raise _StillHeld
 
     async def _renew(self) -> None:
         moment = clock.micro_timestamp(clock.now())
@@ -198,12 +253,15 @@ class PlayedNode:
             holder = await self._holder()
             if holder == self._instance:
                 raise
-            raise UserError(
-                f"another node actor ({holder or 'without a name'}) took node {self.name} over:"
-                " let only one play it, or give the other its own name prefix"
-            ) from error
+            raise self._taken(holder) from error
+
+    def _taken(self, holder: str) -> UserError:
+        return UserError(
+            f"another node actor ({holder or 'without a name'}) plays node {self.name}: end it,"
+            " or give this one a name prefix of its own (--name-prefix)"
+        )
 
     async def _holder(self) -> str:
         """The instance that plays the node, as its Lease says."""
         lease = await self._client.get(Lease, self.name, namespace=LEASE_NAMESPACE)
-        return (lease.metadata.annotations or {}).get(INSTANCE, "")
+        return holder_of(lease)
