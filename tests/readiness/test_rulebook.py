@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from konstat import readiness
 from konstat.errors import RuleError
@@ -52,13 +56,63 @@ def test_every_built_in_file_is_valid_and_names_its_documentation(name: str) -> 
     ("text", "problem"),
     [
         ("group: [", "w.yaml is not usable YAML"),
-        ("- a", "w.yaml: expected `object`, got `array`"),
-        ("kinds: {}", "w.yaml: object missing required field `group`"),
-        ("group: g.x\nkinds: {W: {states: x}}", "w.yaml: kinds[...]: object contains unknown"),
-        ("group: g.x\nkinds: {W: {status: maybe}}", "invalid enum value 'maybe'"),
+        ("- a", "w.yaml: expected a mapping, got a list"),
+        ("kinds: {}", "w.yaml: it lacks the field `group`"),
         (
-            "group: g.x\nkinds: {W: {conditions: {Ready: good}}}",
-            "kinds[...].conditions[...]: invalid enum value 'good'",
+            "group: g.x\nkind: {}",
+            "w.yaml: there is no field `kind`: choose from group, kinds, docs",
+        ),
+        (
+            "group: g.x\nkinds: {A: {}, W: {states: x}}",
+            "w.yaml: kinds.W: there is no field `states`: choose from docs, status, work,",
+        ),
+        (
+            "group: g.x\nkinds: {W: {status: maybe}}",
+            "kinds.W.status: it cannot be 'maybe': choose from expected, optional, none",
+        ),
+        (
+            "group: g.x\nkinds: {W: {conditions: {Done: work, Ready: good}}}",
+            "kinds.W.conditions.Ready: it cannot be 'good': choose from summary, supporting,",
+        ),
+        (
+            "group: g.x\nkinds: {W: {conditions: {Ready: {role: good}}}}",
+            "kinds.W.conditions.Ready.role: it cannot be 'good': choose from summary,",
+        ),
+        (
+            "group: g.x\nkinds: {W.sub.g.x: {conditions: {Ready: {no: Failed}}}}",
+            "kinds[W.sub.g.x].conditions.Ready: there is no field `no`: choose from role, true,",
+        ),
+        (
+            "group: g.x\nkinds: {W: {phases: {status.mood: {Sunny: Redy}}}}",
+            "kinds.W.phases[status.mood].Sunny: it cannot be 'Redy': choose from Ready, Completed,",
+        ),
+        (
+            "group: g.x\nkinds: {W: {reasons: {NoWax: {state: Failed, turn: me}}}}",
+            "kinds.W.reasons.NoWax.turn: it cannot be 'me': choose from user, owner, nobody",
+        ),
+        (
+            "group: g.x\nkinds: {W: {reasons: {NoWax: {text: x}}}}",
+            "kinds.W.reasons.NoWax: there is no field `text`: choose from state, turn, say",
+        ),
+        (
+            "group: g.x\nkinds: {W: {when: [{if: [{paht: a}], state: Ready}]}}",
+            "kinds.W.when[0].if[0]: there is no field `paht`: choose from path, exists, equals,",
+        ),
+        (
+            "group: g.x\nkinds: {W: {when: [{if: [], state: Ready}]}}",
+            "kinds.W.when[0].if: expected a list that is not empty",
+        ),
+        (
+            "group: g.x\nkinds: {W: {when: [{iff: [], state: Ready}]}}",
+            "kinds.W.when[0]: there is no field `iff`: choose from if, state, say, turn",
+        ),
+        (
+            "group: g.x\nkinds: {W: {suspended: [{path: a, equals: [1]}]}}",
+            "kinds.W.suspended[0].equals: expected true or false or a number or text or nothing",
+        ),
+        (
+            "group: g.x\nkinds: {W: {counts: [{hav: a}]}}",
+            "kinds.W.counts[0]: there is no field `hav`: choose from have, wanted,",
         ),
         ("group: g.x\nkinds: {W: {ignore: [a..b]}}", "kinds.W: the path 'a..b' has an empty step"),
         ("group: g.x\nkinds: {W: {errors: ['a[b']}}", "bracket that is not closed"),
@@ -70,6 +124,22 @@ def test_a_faulty_file_is_refused_with_the_place(text: str, problem: str) -> Non
         read_rules(text, source="w.yaml")
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+WORDS = st.sampled_from(
+    ("group", "kinds", "W", "a.b", "...", "status", "conditions", "phases", "when", "if", "turn")
+)
+CONTENT = st.recursive(
+    st.none() | st.booleans() | st.integers() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(CONTENT)
+def test_any_content_is_read_or_refused(kinds: Any) -> None:
+    with contextlib.suppress(RuleError):
+        read_rules(json.dumps({"group": "g.x", "kinds": {"W": kinds}}), source="w.yaml")
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
@@ -157,6 +227,25 @@ def test_a_function_judges_or_leaves_it_to_the_reading(registry: Rules) -> None:
     assert compute(widget(), rules=registry).reason is Reason.STATUS_NOT_REPORTED
     leaving = widget(spec={"easy": True}, metadata={"deletionTimestamp": "2026-03-01T12:00:00Z"})
     assert compute(leaving, rules=registry).state is State.TERMINATING
+
+
+def test_a_function_that_raises_or_answers_nonsense_is_named(registry: Rules) -> None:
+    @registry.rule("demo.example.com", "Widget")
+    def judge(widget: Subject) -> Any:
+        return widget.spec["answer"]
+
+    with pytest.raises(RuleError, match=r"judge of Widget raised KeyError: 'answer', for 'w'"):
+        compute(widget(metadata={"name": "w"}), rules=registry)
+    with pytest.raises(RuleError, match="judge of Widget answered with bool for 'w': return"):
+        compute(widget(metadata={"name": "w"}, spec={"answer": True}), rules=registry)
+
+
+def test_a_function_that_would_wait_is_refused(registry: Rules) -> None:
+    async def judge(widget: Subject) -> Any:
+        return None
+
+    with pytest.raises(RuleError, match=r"judge of Widget is `async def`: .* write `def`"):
+        registry.rule("demo.example.com", "Widget")(judge)  # type: ignore[arg-type]
 
 
 def test_the_module_registers_in_the_default_rules(tmp_path: Path) -> None:

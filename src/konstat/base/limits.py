@@ -253,6 +253,7 @@ TREE_REREAD_SECONDS: Final = 30.0  # how often it lists the kinds that it does n
 EXPLAIN_BYTES: Final = 64 * 1024 * 1024  # of one file that `konstat explain` reads
 EXPLAIN_OBJECTS: Final = 50_000  # of all its files
 EXPLAIN_CAUSES: Final = 10  # different ones below one object; the rest is counted
+RULE_FILES: Final = 100  # that `--rules` names; one file holds the kinds of a whole API group
 WAIT_LOOK_SECONDS: Final = 0.1  # between two looks of `konstat wait` at a world that changes
 WAIT_READ_SECONDS: Final = 30.0  # for the first look, when no time is to be waited at all
 WAIT_FOREVER_SECONDS: Final = 7 * 24 * 3600.0  # what kubectl makes of a negative timeout

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from konstat.errors import RuleError
 from konstat.objects.kind import Kind
 from konstat.objects.resource import Resource
-from konstat.readiness import cluster, deletion, generic, reading, rulebook
+from konstat.readiness import cluster, deletion, generic, reading, rulebook, wording
 from konstat.readiness.builtin import OBSERVING, RULES
 from konstat.readiness.related import Related
-from konstat.readiness.rulebook import Rules
+from konstat.readiness.rulebook import Rules, UserRule
 from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Readiness, Reason, State
 
@@ -40,8 +41,9 @@ def compute(
     stand. ``kind`` is needed for mappings that do not name theirs, such as items of a list.
     ``rules`` are those of custom kinds, by default the built-in ones and what was registered.
 
-    Never raises for any JSON content. Equal content gives an equal verdict, whatever the order of
-    pods and conditions. The verdict is never Ready for want of evidence.
+    Never raises for any JSON content, except RuleError where a user's function that is the rule of
+    the kind raises, or answers neither a Readiness nor None. Equal content gives an equal verdict,
+    whatever the order of pods and conditions. The verdict is never Ready for want of evidence.
     """
     if obj is None:
         return Readiness(
@@ -64,8 +66,24 @@ def _judged(subject: Subject, rules: Rules) -> Readiness:
     builtin = None if known.own else RULES.get((subject.group, subject.kind))
     if builtin is not None:
         return _not_observed(subject) or builtin(subject)
-    verdict = None if known.function is None else known.function(subject)
+    verdict = None if known.function is None else _asked(known.function, subject)
     return generic.read(subject, known.reader) if verdict is None else verdict
+
+
+def _asked(function: UserRule, subject: Subject) -> Readiness | None:
+    """The answer of a user's function; its mistakes get the name of the function and the kind."""
+    name = f"the rule {getattr(function, '__qualname__', function)} of {subject.kind}"
+    try:
+        verdict: object = function(subject)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise RuleError(f"{name} raised {wording.capped(what)}, for {subject.name!r}") from error
+    if verdict is None or isinstance(verdict, Readiness):
+        return verdict
+    raise RuleError(
+        f"{name} answered with {type(verdict).__name__} for {subject.name!r}: return"
+        " subject.verdict(…), or None to leave it to the general reading"
+    )
 
 
 def exists(obj: Mapping[str, Any]) -> Readiness:

@@ -8,13 +8,14 @@ rule of an object; the format is described for authors in ``docs/readiness.md``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from konstat.base.yamltext import load_yaml
 from konstat.errors import RuleError, UserError
+from konstat.readiness import rulefaults
 from konstat.readiness.paths import Path, parse_path
 from konstat.readiness.verdict import Turn
 
@@ -122,19 +123,53 @@ def read_rules(text: str, *, source: str) -> RuleFile:
     except UserError as error:
         raise RuleError(str(error)) from error
     try:
-        file = msgspec.convert(content, RuleFile)
+        file = _converted(content)
     except msgspec.ValidationError as error:
-        raise RuleError(f"{source}: {_told(error)}") from error
+        told = rulefaults.described(
+            error, content, convert=_converted, words=_words_at, fields=_fields_at
+        )
+        raise RuleError(f"{source}: {told}") from error
     for kind, rule in file.kinds.items():
         _check_paths(rule, place=f"{source}: kinds.{kind}")
     return file
 
 
-def _told(error: msgspec.ValidationError) -> str:
-    """msgspec's text with the place first: ``kinds.X.status: …``."""
-    problem, _, place = str(error).partition(" - at `")
-    problem = problem[:1].lower() + problem[1:]
-    return f"{place.rstrip('`').removeprefix('$.')}: {problem}" if place else problem
+def _converted(content: Any) -> RuleFile:
+    return msgspec.convert(content, RuleFile)
+
+
+def _words_at(place: Sequence[str]) -> Sequence[str]:
+    """The words that may stand at a place of a rule file."""
+    match [step for step in place[2:] if not step.isdecimal()]:
+        case ["status"]:
+            return ("expected", "optional", "none")
+        case ["conditions", _] | ["conditions", _, "role"]:
+            return rulefaults.words_of(Role)
+        case [*_, "turn"]:
+            return tuple(Turn)
+        case _:
+            return rulefaults.words_of(Outcome)
+
+
+def _fields_at(place: Sequence[str]) -> Sequence[str]:
+    """The names of the fields that may stand at a place of a rule file."""
+    struct: type[msgspec.Struct] = RuleFile
+    match [step for step in place if not step.isdecimal()]:
+        case ["kinds", _]:
+            struct = KindRule
+        case ["kinds", _, "conditions", _]:
+            struct = ConditionMeaning
+        case ["kinds", _, "counts"]:
+            struct = Count
+        case ["kinds", _, "when"]:
+            struct = When
+        case ["kinds", _, "suspended"] | ["kinds", _, "when", "if"]:
+            struct = Test
+        case ["kinds", _, "reasons" | "phases", *_]:
+            struct = Meaning
+        case _:
+            pass
+    return struct.__struct_encode_fields__
 
 
 def _check_paths(rule: KindRule, *, place: str) -> None:

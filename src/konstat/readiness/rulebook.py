@@ -6,6 +6,7 @@ the first object of its group. `compute` asks `Rules.find`; `generic` judges by 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import resources
@@ -50,6 +51,8 @@ class Rules:
         self._functions: dict[tuple[str, str], UserRule] = {}
         self._data: dict[tuple[str, str], KindRule] = {}
         self._known: dict[tuple[str, str], Known] = {}
+        self.additions = 0
+        """How often a rule, or a file of them, was added."""
 
     def find(self, group: str, kind: str) -> Known:
         """All that is known of a kind; raises RuleError for a built-in file that is not valid."""
@@ -64,11 +67,18 @@ class Rules:
         """A decorator that registers a function as the rule of a kind, ``"*"`` for a whole group.
 
         The function gets a `Subject`; None as its answer means that the general reading decides.
+        It is asked after a deletion and before anything else, so a status of another generation is
+        its own to see (``subject.generation``). Raises RuleError for a coroutine function.
         """
 
         def register(function: UserRule) -> UserRule:
+            if inspect.iscoroutinefunction(function):
+                raise RuleError(
+                    f"the rule {function.__qualname__} of {kind} is `async def`: a rule reads what"
+                    " it is given and waits for nothing, so write `def`"
+                )
             self._functions[group, kind] = function
-            self._known.clear()
+            self._added()
             return function
 
         return register
@@ -80,13 +90,25 @@ class Rules:
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise RuleError(f"the rules in {path} cannot be read: {error}") from error
+        except UnicodeDecodeError as error:
+            raise RuleError(
+                f"the rules in {path} cannot be read: not text in UTF-8 (byte {error.start}): name"
+                " a YAML file"
+            ) from error
+        except (OSError, ValueError) as error:
+            problem = (getattr(error, "strerror", None) or str(error)).lower()
+            raise RuleError(
+                f"the rules in {path} cannot be read: {problem}: name a YAML file"
+            ) from error
         self.add(read_rules(text, source=str(path)))
 
     def add(self, file: RuleFile) -> None:
         """Add the rules of a file that was read with `read_rules`."""
         self._data.update({_key(file.group, name): rule for name, rule in file.kinds.items()})
+        self._added()
+
+    def _added(self) -> None:
+        self.additions += 1
         self._known.clear()
 
     def _found(self, group: str, kind: str) -> Known:

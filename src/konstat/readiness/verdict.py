@@ -107,7 +107,7 @@ class Reason(StrEnum):
         "NoRule",
         Turn.OWNER,
         "the kind has no rule, and the object no condition that decides",
-        "give the kind a Ready condition, or pass judge= to context.apply",
+        "give the kind a Ready condition or a rule, or pass judge= to context.apply",
     )
     NOTHING_TO_JUDGE = ("NothingToJudge", Turn.NOBODY, "an aggregate has no parts")
     STATUS_NOT_REPORTED = (

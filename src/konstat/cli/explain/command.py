@@ -17,6 +17,7 @@ from konstat.base import clock
 from konstat.cli.explain.manifests import STANDARD_INPUT, gathered_from, read_manifests
 from konstat.cli.explain.render import render
 from konstat.cli.explain.story import FORMAT, Document, Explanation, explain_tree, missing, worst
+from konstat.cli.rules import rules_option
 from konstat.cli.settings import checked_namespace, cluster_options, name_problem, settings_of
 from konstat.cli.status.gather import gather
 from konstat.cli.status.plan import make_plan
@@ -58,6 +59,7 @@ EXIT_UNKNOWN: Final = 2
     show_default=True,
     help="Lines to read, or one JSON document.",
 )
+@rules_option
 @cluster_options
 @click.pass_context
 def explain(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from konstat.cli.rules import rules_option
 from konstat.cli.settings import checked_namespace, cluster_options, name_problem, settings_of
 from konstat.cli.status.gather import gather
 from konstat.cli.status.live import follow
@@ -38,6 +39,7 @@ from konstat.client.discovery import Discovery
     help="A drawing, or one JSON document.",
 )
 @click.option("-w", "--watch", is_flag=True, help="Go on, and show every change (Ctrl-C ends it).")
+@rules_option
 @cluster_options
 @click.pass_context
 def status(

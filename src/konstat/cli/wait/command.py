@@ -15,6 +15,7 @@ from konstat.base import clock, limits
 from konstat.base.tasks import open_tasks
 from konstat.base.waiting import wait_at_most
 from konstat.cache import Informers
+from konstat.cli.rules import rules_option
 from konstat.cli.settings import checked_namespace, cluster_options, name_problem, settings_of
 from konstat.cli.status.live import World
 from konstat.cli.status.plan import Plan, plan_for
@@ -82,6 +83,7 @@ def _goal(ctx: click.Context, param: click.Parameter, value: str) -> Goal:
     help="Default: that of the kubeconfig context.",
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look in every namespace.")
+@rules_option
 @cluster_options
 @click.pass_context
 def wait(
