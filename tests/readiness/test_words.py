@@ -47,7 +47,7 @@ PROGRESS = sorted(
         Pending Provisioning WaitingForFailedPod AwaitingApproval Creating InProgress NotReady
         PodsNotReady NotYetReconciled UpdateInProgress ScalingUp DependencyNotReady NoReadyReplicas
         Reconciling NewObservedGenerationPending Initializing QueuedForRetry RollingOut
-        NotReconciled WaitingForErrorToClear SecretDeleted Uninitialized
+        NotReconciled WaitingForErrorToClear SecretDeleted Uninitialized Unschedulable
         """
     )
 )

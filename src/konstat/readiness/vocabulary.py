@@ -29,7 +29,7 @@ FAILURE: Final = word_set(
     expired exceeded exceeds overdue exhausted insufficient unsupported misconfigured
     misconfiguration misconfigurations unresolved unresolvable undefined unrecognized unparsable
     unparseable unsatisfiable impossible infeasible missing nonexistent lost unreachable
-    disconnected offline already down degraded unhealthy stalled stuck blocked unschedulable
+    disconnected offline already down degraded unhealthy stalled stuck blocked
     evicted red emergency severe violation violations violated noncompliant unable cannot cant
     couldnt unrecoverable irrecoverable undeliverable unexpected rolledback cancelled canceled
     backoff outage unprocessable interrupted impaired diverged orphaned splitbrain deadlock
@@ -55,7 +55,7 @@ PROGRESS: Final = word_set(
     unsynced outdated outofsync outofdate yellow startup rolling failover switchover scalingdown
     scalingup rollingback rollingupdate rollback submitted unassigned unattached notstarted
     undeployed unreconciled delayed deferred postponed partial partially throttled throttling
-    settling catchup reconnecting rebuilding resyncing reloading
+    settling catchup reconnecting rebuilding resyncing reloading unschedulable
     """
 )
 

@@ -94,6 +94,30 @@ def test_a_healthy_resource_needs_few_lines(make, condition, now) -> None:
     )
 
 
+def test_what_a_condition_says_is_not_said_twice(make, condition, now) -> None:
+    ready = condition("Ready", "False", "QuotaExceeded", "no more of it is granted")
+    shop = make(
+        "demo.example.com/v1", "WebApp", "shop", generation=3, status={"conditions": [ready]}
+    )
+    assert drawn(Gathered(resources=(shop,)), now, Layout()) == dedent(
+        """\
+        NAME           STATE   TURN  AGE  REASON
+        x WebApp shop  Failed  user  3m   QuotaExceeded
+          . Ready      False         2m   QuotaExceeded
+            no more of it is granted
+        """
+    )
+
+
+def test_a_resource_whose_child_waits_for_a_node_is_no_worse_than_it(make, condition, now) -> None:
+    held = condition("Ready", "False", "Unschedulable", "workload: no node takes the pod")
+    going = condition("Reconciling", "True", "Unschedulable", "workload: no node takes the pod")
+    status = {"conditions": [held, going]}
+    shop = make("demo.example.com/v1", "WebApp", "shop", generation=3, status=status)
+    [node] = build(Gathered(resources=(shop,)), now=now)
+    assert node.state is State.PROGRESSING
+
+
 def test_a_stale_status_is_marked_in_the_drawing(make, condition, now) -> None:
     ready = condition("Ready", "True", "Ready", generation=2)
     status = {"observedGeneration": 2, "conditions": [ready]}

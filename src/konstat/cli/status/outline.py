@@ -31,6 +31,8 @@ _TOLD_BY_CONDITIONS: Final = frozenset(
         Reason.STALLED,
     }
 )
+# Verdicts on words: where those are a condition's, the message quotes it.
+_QUOTED: Final = frozenset({Reason.CONFIGURATION_REFUSED, Reason.FAILURE_REPORTED})
 _BAD_NEWS: Final = frozenset({"Degraded", "Failed", "Reconciling", "Stalled", "ReplicaFailure"})
 _REASON_CHARACTERS: Final = 40  # konstat's own fit; of foreign ones the beginning is shown
 
@@ -207,14 +209,18 @@ class _Outline:
 
 def _reason(node: TreeNode) -> str:
     """The operator's own reason where konstat's verdict only says that there is one."""
-    if node.reason in _TOLD_BY_CONDITIONS and node.reported_reason:
+    if not node.reported_reason:
+        return node.reason
+    quoted = node.reason in _QUOTED and node.message.startswith("condition Ready is ")
+    if quoted or node.reason in _TOLD_BY_CONDITIONS:
         return _short(node.reported_reason)
     return node.reason
 
 
 def _is_said(node: TreeNode, listed: bool) -> bool:
     """Whether the notes, or the conditions where they are listed, say what the message says."""
-    if node.reason in _TOLD_BY_CONDITIONS:
+    quoted = node.reason in _QUOTED and node.message.startswith("condition ")
+    if quoted or node.reason in _TOLD_BY_CONDITIONS:
         return listed and bool(node.conditions)
     repeated = (Reason.GENERATION_NOT_OBSERVED, Reason.STATUS_NOT_REPORTED, Reason.NO_RULE)
     return bool(node.notes) and node.reason in repeated
