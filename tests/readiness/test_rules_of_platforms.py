@@ -152,6 +152,11 @@ STATUSES = [
         conditions(condition("Succeeded", "Unknown", "PipelineRunPending")),
         State.SUSPENDED,
     ),
+    (
+        "Service.serving.knative.dev",
+        conditions(condition("Ready", "Unknown", "RevisionMissing")),
+        State.PROGRESSING,
+    ),
     ("Backup.velero.io", {"phase": "WaitingForPluginOperations"}, State.PROGRESSING),
     ("Backup.velero.io", {"phase": "FinalizingPartiallyFailed"}, State.FAILED),
     ("ValidatingPolicy.policies.kyverno.io", {"conditionStatus": {"ready": True}}, State.READY),
@@ -196,6 +201,11 @@ STATUSES = [
     ("Build.shipwright.io", {"registered": "True", "reason": "Succeeded"}, State.READY),
     ("Tenant.capsule.clastix.io", {"state": "Cordoned"}, State.SUSPENDED),
     ("NetworkPolicy.crd.antrea.io", {"phase": "Realizing"}, State.PROGRESSING),
+    (
+        "HTTPProxy.projectcontour.io",
+        conditions({**condition("Valid"), "errors": [{"type": "TLSError", "message": "gone"}]}),
+        State.FAILED,
+    ),
     (
         "RootSync.configsync.gke.io",
         conditions(condition("Syncing", "False", "Sync"), condition("Stalled", "False")),

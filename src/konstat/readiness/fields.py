@@ -204,6 +204,8 @@ class Walk:
             if nested and _decides_for_parent(signal, place):
                 signal = msgspec.structs.replace(signal, decides=True)
             self.signals.append(signal)
+        if raw.get("errors"):  # a list of what is wrong, whatever the status says
+            self._error(f"{place}.errors", raw["errors"])
         if not self.dated and raw.get("observedGeneration"):
             self.dated = True
         if reader.required and not nested:
