@@ -123,13 +123,19 @@ async def in_foreground(command: str, folder: Path, env: dict[str, str]) -> str:
 @pytest.mark.timeout(240)
 async def test_the_readme_by_hand(rig_binaries: Binaries, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    env = environment(rig_binaries)
-    _, dev, last = blocks(README, "sh")
+    _, dev, by_hand, any_object = blocks(README, "sh")
+    export, *lines = [*by_hand.splitlines(), *any_object.splitlines()]
+    name, _, file = export.removeprefix("export ").partition("=")
+    env = {**environment(rig_binaries), name: file}
     async with in_background(dev.strip(), tmp_path, env, "running:"):
-        outputs = [await in_foreground(line, tmp_path, env) for line in last.splitlines()]
-    assert "webapp.demo.example.com/shop created" in outputs[0]
-    assert "condition met" in outputs[1]
-    assert "WorkloadReady" in outputs[2]
+        outputs = [await in_foreground(line, tmp_path, env) for line in lines]
+    created, waited, tree, explained, piped, waited_again = outputs
+    assert "webapp.demo.example.com/shop created" in created
+    assert "shop" in waited
+    assert "WorkloadReady" in tree
+    for text in (explained, piped):
+        assert "Deployment default/shop is Ready (Available)" in text
+    assert "shop" in waited_again
 
 
 @pytest.mark.timeout(240)
