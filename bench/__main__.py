@@ -35,7 +35,15 @@ def find_benches() -> dict[str, Bench]:
     return {module.NAME: cast("Bench", module) for module in modules if hasattr(module, "NAME")}
 
 
-@click.command()
+def _help() -> str:
+    return (
+        "Run benches (default: all) and print what they find.\n\n"
+        f"NAME is one of {', '.join(find_benches())}. The exit status is 1 when a bound is broken."
+        "\n\n\b\nExample:\n    python -m bench job storm --rounds 3"
+    )
+
+
+@click.command(help=_help(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option(
     "--rounds",
@@ -46,10 +54,6 @@ def find_benches() -> dict[str, Bench]:
 )
 @click.option("--write", is_flag=True, help=f"Put the results into docs/{DOCUMENT.name}.")
 def main(names: tuple[str, ...], rounds: int, write: bool) -> None:
-    """Run benches (default: all) and print what they find.
-
-    The exit status is 1 when a bound is broken.
-    """
     benches = find_benches()
     unknown = [name for name in names if name not in benches]
     if unknown:

@@ -38,7 +38,8 @@ class Figure:
     def __str__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
         middle, low, high = (
-            f"{value:,.{self.digits}f}" for value in (self.median, self.minimum, self.maximum)
+            f"{round(value, self.digits) + 0.0:,.{self.digits}f}"  # of -0.2 no "-0"
+            for value in (self.median, self.minimum, self.maximum)
         )
         return f"{middle}{unit}" if low == high else f"{middle}{unit} ({low}–{high})"
 
@@ -143,6 +144,8 @@ def cell_text(cell: Cell) -> str:
     """A cell in words: integers with thousands separators, floats with three digits that count."""
     if isinstance(cell, int):
         return f"{cell:,}"
+    if isinstance(cell, float) and abs(cell) >= 1000:
+        return f"{cell:,.0f}"
     return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
 
 

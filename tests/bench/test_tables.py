@@ -9,12 +9,13 @@ import pytest
 from rich.console import Console
 
 from bench import document
-from bench.tables import Bound, Figure, Report, Table
+from bench.tables import Bound, Figure, Report, Table, cell_text
 
 
 def test_a_figure_is_the_median_with_its_range() -> None:
     assert str(Figure.of([3.0, 1.0, 2.0], unit="ms")) == "2.00 ms (1.00–3.00)"
     assert str(Figure.of([1234.5], digits=1)) == "1,234.5"
+    assert str(Figure.of([-0.2], digits=0)) == "0"
     with pytest.raises(ValueError, match="one round"):
         Figure.of([])
 
@@ -27,6 +28,11 @@ def test_bounds_judge_the_median_and_exact_ones_every_round() -> None:
     assert not Bound.at_least("rate", 2.1, 2.0).holds
     assert Bound.exactly("requests", 2.0, Figure.of([2.0, 2.0])).holds
     assert not Bound.exactly("requests", 2.0, figure).holds
+
+
+def test_a_large_number_is_written_out() -> None:
+    assert cell_text(1594.0) == "1,594"
+    assert cell_text(0.12345) == "0.123"
 
 
 def report() -> Report:
