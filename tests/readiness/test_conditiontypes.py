@@ -17,8 +17,10 @@ ROLES = {
     "suspended": "Paused Suspended",
     "terminating": "Terminating Deleting",
     "running": "Running PodRunning",
-    "ignored": "Upgradeable Active UpdateAvailable",
-    "foreign": "Shiny FirmwareUpgradeAvailable OrphanedResourceWarning DNSManaged",
+    "ignored": "Upgradeable UpdateAvailable DNSManaged",
+    "active": "Active",
+    "aside": "FirmwareUpgradeAvailable OrphanedResourceWarning GracefulShutdown RemediationAllowed",
+    "foreign": "Shiny Sunny",
 }
 
 

@@ -157,7 +157,9 @@ def test_bounded_work() -> None:
     assert judged({"phase": "Accepted"}, "Backup").reason is Reason.RUNNING
     assert judged({"phase": "Completed"}, "Backup").reason is Reason.COMPLETED
     assert judged({"phase": "Ready"}, "Backup").ready
-    assert judged({"phase": "Ready"}, "Order").state is State.UNKNOWN
+    assert judged({"phase": "Ready"}, "Order").reason is Reason.RUNNING
+    assert judged({"phase": "valid"}, "Order").reason is Reason.COMPLETED
+    assert judged({"phase": "Processed"}, "DownloadRequest").reason is Reason.COMPLETED
     assert judged({"conditions": [condition("Created", "True")]}, "Job").reason is Reason.RUNNING
     assert judged({"conditions": [condition("Accepted", "True")]}, "Job").reason is Reason.RUNNING
     assert judged({"note": "x"}, "Job").state is State.UNKNOWN

@@ -18,9 +18,10 @@ from konstat.readiness.words import split
 
 TypeRole = Literal[
     "summary", "supporting", "progress", "bad", "suspended", "work", "terminating", "running",
-    "ignored", "foreign",
+    "ignored", "active", "aside", "foreign",
 ]  # fmt: skip
-"""As `kindrule.Role`; besides, ``running`` (good except for bounded work) and ``foreign``."""
+"""As `kindrule.Role`; besides, ``running`` (good except for bounded work), ``active`` (counts only
+where no summary does), ``aside`` (known to tell of something else) and ``foreign``."""
 
 
 def _types(role: TypeRole, names: str) -> dict[str, TypeRole]:
@@ -80,13 +81,14 @@ _EXACT: Final[dict[str, TypeRole]] = {
         "ignored",
         """
         Upgradeable RetrievedUpdates ReleaseAccepted Recommended ScalingLimited AbleToScale
-        ScalingActive DisruptionAllowed Active Fallback Deprecated UpdateAvailable
+        ScalingActive DisruptionAllowed Fallback Deprecated UpdateAvailable
         UpgradeAvailable HasUpdates Consolidatable Drifted Empty Idle Emulated LiveMigratable
         StorageLiveMigratable AgentConnected ACK.Adopted ACK.LateInitialized ACK.Advisory
         SuccessfulRescale Immutable DeploymentFrozen AutoscalingEnabled Unused InUse Default
         NewVersionAvailable BackupAvailable DryRun Retained Expiring Disruptable
         """,
     ),
+    **_types("active", "Active"),
 }
 
 _GOOD_ENDS: Final = word_set(
@@ -99,7 +101,8 @@ _GOOD_ENDS: Final = word_set(
     rolledout issued generated elected discovered enabled satisfied met passed uptodate insync
     finished fetched built pushed resumed mounted reserved admitted activated propagated
     authenticated authorized signed imported exported downloaded uploaded formatted compliant
-    supported set responsive joinable schedulable functional
+    supported set responsive joinable schedulable functional provided synchronized synchronised
+    formed delivered enforced stored verified active
     """
 )
 _SUMMARY_ENDS: Final = frozenset(("ready", "available", "healthy"))
@@ -115,6 +118,10 @@ _ASIDE: Final = word_set(
     advisory upgrade update newversion fallback optional experimental metrics telemetry advice
     hint info recommends autoscaling
     """
+)
+# Of which neither value is news of the object's own state.
+_ASIDE_ENDS: Final = word_set(
+    "allowed possible supported eligible paused resumable permitted capable drainable"
 )
 
 
@@ -142,26 +149,30 @@ def _by_words(words: Sequence[str]) -> TypeRole:
     last = words[-1]
     negated = len(words) > 1 and words[-2] in v.NEGATION
     if last in ("warning", "warnings") and not negated:
-        return "foreign"
+        return "aside"
+    if last == "managed":
+        return "ignored"  # whether the operator cares for a part at all
     if last in v.FAILURE or last in _WARNS or words[0] in v.FAILURE:
         return "supporting" if negated or words[0] in v.NEGATION else "bad"
     if words[0] == "no" and len(words) > 1:
         return "bad"
+    if words[0] == "valid":
+        return "supporting"  # ValidConfiguration
     if last in ("required", "needed"):
-        return "foreign" if negated else "progress"
+        return "aside" if negated else "progress"
     if last == "running":
         return "running"
     if last in _GOOD_ENDS:
         return _good(words, negated=negated)
     if last in v.SUSPENDED:
-        return "suspended" if len(words) == 1 or words[0].startswith("reconcil") else "foreign"
+        return "suspended" if len(words) == 1 or words[0].startswith("reconcil") else "aside"
     if last in v.TERMINATING:
-        return "terminating" if len(words) == 1 else "foreign"
+        return "terminating" if len(words) == 1 else "aside"
     if last in v.PROGRESS or (
         len(last) > 5 and last.endswith("ing") and last not in v.NOT_PROGRESS
     ):
-        return "foreign" if negated or words[0] in v.NEGATION else "progress"
-    return "foreign"
+        return "aside" if negated or words[0] in v.NEGATION else "progress"
+    return "aside" if last in _ASIDE or last in _ASIDE_ENDS else "foreign"
 
 
 def _good(words: Sequence[str], *, negated: bool) -> TypeRole:
@@ -169,5 +180,6 @@ def _good(words: Sequence[str], *, negated: bool) -> TypeRole:
         return "progress"
     if len(words) > 1 and any(word in _ASIDE for word in words[:-1]):
         # "UpdateAvailable" is news of an update; "UpdateSucceeded" is about the object.
-        return "supporting" if words[-1] in v.COMPLETED else "foreign"
+        told = words[-1] in v.COMPLETED or words[-1] in ("healthy", "provided")
+        return "supporting" if told else "aside"
     return "supporting"

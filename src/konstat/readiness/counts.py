@@ -6,12 +6,12 @@ Names tell which belong together: ``replicas`` and ``readyReplicas``, ``desiredN
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from konstat.base import limits
-from konstat.readiness import reading, wording
+from konstat.readiness import accomplishments, reading, wording
 from konstat.readiness.keys import VERSIONED
 from konstat.readiness.kindrule import Count
 from konstat.readiness.paths import first_at, joined, parse_path
@@ -20,13 +20,15 @@ from konstat.readiness.verdict import Evidence, Reason, State
 from konstat.readiness.vocabulary import word_set
 from konstat.readiness.words import split
 
-_HAVE: Final = word_set("ready available updated healthy running current")
-_WANTED: Final = word_set("desired total expected wanted target")
+_HAVE: Final = word_set("ready available updated healthy running current online up")
+_WANTED: Final = word_set("desired total expected wanted target size all")
 _NOISE: Final = word_set("number count of num scheduled")
+# Of those that are there, the ones that do what they are there for.
+_GOOD: Final = word_set("ready available healthy running online up")
 _PLAIN: Final = word_set(
     """
-    replicas replica size nodes node instances instance members member pods pod brokers
-    servers workers copies
+    replicas replica nodes node instances instance members member pods pod brokers
+    servers workers copies machines machine shards tablets masters proxies routers volumes
     """
 )
 _SCALES: Final = (
@@ -47,17 +49,25 @@ _SORTS: Final = {
 
 @lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def _named(key: str) -> tuple[str, str]:
-    """What a number counts: ("have", "replicas"), ("wanted", ""), or ("", "") for anything else."""
+    """What a number counts: ("have", "replicas"), ("wanted", ""), or ("", "") for anything else.
+
+    A plain count of things is "plain"; nouns are plural.
+    """
     words = [word for word in split(key) if word not in _NOISE]
     rest = [word for word in words if word not in _SORTS and word != "not"]
-    sorts = [_SORTS[word] for word in words if word in _SORTS]
+    sorts = {_SORTS[word] for word in words if word in _SORTS}
     if len(rest) > 3 or len(sorts) > 1 or not _MEASURES.isdisjoint(rest):
         return "", ""
-    noun = " ".join(rest)
+    noun = _plural(rest)
     if sorts:
-        sort = "lacking" if "not" in words else sorts[0]
+        sort = "lacking" if "not" in words else sorts.pop()
         return (sort, noun) if sort != "lacking" or not rest or rest[-1] in _PLAIN else ("", "")
-    return ("plain", noun) if noun in _PLAIN else ("", "")
+    return ("plain", noun) if rest and rest[-1] in _PLAIN else ("", "")
+
+
+def _plural(words: Sequence[str]) -> str:
+    noun = " ".join(words)
+    return f"{noun}s" if noun and not noun.endswith("s") and noun in _PLAIN else noun
 
 
 def signals(
@@ -69,33 +79,61 @@ def signals(
     bounded: bool,
 ) -> Iterator[Signal]:
     """The signals of the numbers in one mapping; ``content`` is the object at the root only."""
-    wanted: dict[str, tuple[str, int]] = {}
+    wanted: dict[str, _Wanted] = {}
     have: list[tuple[str, str, int]] = []
     for key, value in numbers.items():
         sort, noun = _named(key)
         if sort == "wanted" or (sort == "plain" and noun not in wanted):
-            wanted[noun] = (joined(place, key), value)
+            wanted[noun] = _Wanted(joined(place, key), value, sort == "wanted")
         elif sort == "have":
             have.append((joined(place, key), noun, value))
         elif sort == "lacking" and value > 0 and not bounded:
             yield _short(joined(place, key), value, "", nested)
     spec = reading.mapping(content.get("spec"))
     for path, noun, value in have:
-        asked = _asked(spec, noun, other=noun in wanted)
-        if asked is None:
-            asked = wanted.get(noun) or (wanted.get("replicas") if not noun else None)
+        asked = _asked(spec, noun, other=noun in wanted) or _beside(wanted, noun)
         if asked is None:
             continue
-        where, number = asked
-        if value < number:
-            text = f"{_shown(path)} is {value} of {number} ({where})"
+        if value < asked.number:
+            text = f"{_shown(path)} is {value} of {asked.number} ({asked.path})"
             yield _short(path, value, text, nested)
-        elif number > 0 and "ready" in path.lower():
-            decides = not nested and where.startswith("spec.")
+        elif asked.number > 0 and not _GOOD.isdisjoint(split(path.rpartition(".")[2])):
+            decides = not nested and asked.by_spec and "ready" in path.lower()
+            worth = _worth(asked, noun, nested=nested)
             evidence = Evidence(path, value)
-            yield Signal(State.READY, Reason.CONDITIONS_MET, "", evidence, decides, nested, 7)
+            yield Signal(
+                State.READY, Reason.CONDITIONS_MET, "", evidence, decides, nested, 7, worth=worth
+            )
     if not nested:
         yield from _scaling(spec, wanted)
+
+
+class _Wanted(NamedTuple):
+    """How many are wanted; ``named`` tells that the field says so, and not only how many exist."""
+
+    path: str
+    number: int
+    named: bool = True
+    by_spec: bool = False
+
+
+def _beside(wanted: Mapping[str, _Wanted], noun: str) -> _Wanted | None:
+    """The number in the same mapping that belongs to a noun; to none, that of the whole."""
+    found = wanted.get(noun)
+    if found is None and not noun:
+        found = next((wanted[name] for name in _WHOLES if name in wanted), None)
+        if found is None and len(wanted) == 1:
+            found = next(iter(wanted.values()))
+    return found or (None if noun not in _WHOLES else wanted.get(""))
+
+
+_WHOLES: Final = ("replicas", "instances", "nodes", "members", "pods")
+
+
+def _worth(asked: _Wanted, noun: str, *, nested: bool) -> int:
+    if nested or not asked.named:
+        return accomplishments.NEUTRAL
+    return accomplishments.WHOLE if not noun or noun in _WHOLES else accomplishments.PART
 
 
 @lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
@@ -104,7 +142,7 @@ def _camel(noun: str) -> str:
     return head + "".join(word.capitalize() for word in tail)
 
 
-def _asked(spec: Mapping[str, Any], noun: str, *, other: bool = False) -> tuple[str, int] | None:
+def _asked(spec: Mapping[str, Any], noun: str, *, other: bool = False) -> _Wanted | None:
     """The number that the spec asks for: under the same name, else that of the whole.
 
     With ``other`` only under the same name: the status itself says what is wanted.
@@ -114,18 +152,18 @@ def _asked(spec: Mapping[str, Any], noun: str, *, other: bool = False) -> tuple[
     for key in keys if whole else keys[:1]:
         value = spec.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
-            return f"spec.{key}", value
+            return _Wanted(f"spec.{key}", value, by_spec=True)
     return None
 
 
-def _scaling(spec: Mapping[str, Any], wanted: Mapping[str, tuple[str, int]]) -> Iterator[Signal]:
+def _scaling(spec: Mapping[str, Any], wanted: Mapping[str, _Wanted]) -> Iterator[Signal]:
     """Fewer replicas exist than the spec asks for."""
-    asked, there = _asked(spec, "replicas"), wanted.get("replicas")
-    if asked is not None and there is not None and there[1] < asked[1]:
-        path, number = there
-        yield _short(
-            path, number, f"{_shown(path)} is {number} of {asked[1]} (spec.replicas)", False
-        )
+    for noun in _WHOLES:
+        there = wanted.get(noun)
+        asked = None if there is None or there.named else _asked(spec, noun)
+        if there is not None and asked is not None and there.number < asked.number:
+            text = f"{_shown(there.path)} is {there.number} of {asked.number} ({asked.path})"
+            yield _short(there.path, there.number, text, nested=False)
 
 
 def _short(path: str, value: int, text: str, nested: bool) -> Signal:

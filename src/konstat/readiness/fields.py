@@ -14,31 +14,24 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from konstat.base import limits
-from konstat.readiness import counts, reading, wording
-from konstat.readiness.keys import FALSE_WORDS, KeyRole, names_kind, role_of_key
+from konstat.readiness import accomplishments, counts, reading, wording
+from konstat.readiness.fieldtexts import first_text, is_condition, names_parts, text_beside
+from konstat.readiness.judging import DOUBT, of_condition
+from konstat.readiness.keys import KeyRole, names_kind, role_of_key
 from konstat.readiness.kindrule import KindRule, Meaning, Outcome
 from konstat.readiness.paths import found_at, joined, parse_path
-from konstat.readiness.signals import (
-    Reader,
-    Signal,
-    failure,
-    of_condition,
-    of_outcome,
-    shown,
-)
+from konstat.readiness.signals import SOFT, WEAK, Reader, Signal, failure, of_outcome, shown
 from konstat.readiness.verdict import Evidence, Reason, State
-from konstat.readiness.words import Sense, of_message, of_phase
+from konstat.readiness.vocabulary import SOFT_FAILURES, TERMINATING
+from konstat.readiness.words import Sense, has_ended, of_message, of_phase, split
 
-_INNER: Final = ("state", "status", "phase", "code", "health", "result", "value", "name")
-_OUTCOME_KEYS: Final = ("state", "status", "phase", "result", "outcome")
-_TEXTS: Final = (
-    "message", "reason", "description", "statusMessage", "error", "errorMessage", "phaseReason",
-    "stateReason", "statusReason", "phaseMessage", "detail", "details",
+_INNER: Final = (
+    "state", "status", "phase", "code", "health", "result", "value", "name", "currentStateSummary",
 )  # fmt: skip
+_OUTCOME_KEYS: Final = ("state", "status", "phase", "result", "outcome")
 _HARMLESS: Final = frozenset(
     ("", "none", "null", "nil", "<nil>", "ok", "success", "no error", "{}")
 )
-_ERROR_TEXTS: Final = ("message", "description", "error", "reason", "code")
 _CONTAINERS: Final = (dict, list, tuple, Mapping)
 _NESTED_DECIDING: Final = ("Accepted", "Programmed")
 
@@ -54,8 +47,8 @@ class Walk:
     """One walk over a status; ``signals`` is what it found, ``generations`` the observed ones.
 
     ``dated`` tells that a condition names its generation, ``types`` are those of the object's own
-    conditions. ``visited`` counts the values that were looked at; ``cut`` tells that a bound ended
-    the walk.
+    conditions, ``doubted`` that one that nobody knows is not True. ``visited`` counts the values
+    that were looked at; ``cut`` tells that a bound ended the walk.
     """
 
     def __init__(self, content: Mapping[str, Any], reader: Reader, *, generation: int) -> None:
@@ -67,6 +60,7 @@ class Walk:
         self.types: set[str] = set()
         self.visited = 0
         self.cut = False
+        self.doubted = False
         self.dated = False
 
     def run(self, status: Any) -> None:
@@ -89,7 +83,7 @@ class Walk:
         if depth > limits.READINESS_DEPTH:
             self.cut = True
             return
-        if depth > 0 and _names_parts(node):
+        if depth > 0 and names_parts(node):
             for key, word in node.items():
                 self._phase(joined(place, str(key)), word, whole=False, nested=True)
             self.visited += len(node)
@@ -158,8 +152,10 @@ class Walk:
                 self._conditions((value,), place, depth + 1)
             elif role is KeyRole.RECORD and depth == 0:
                 self._record(place, value)
-            elif role in (KeyRole.PHASE, KeyRole.SIDE_PHASE) and depth == 0:
+            elif depth == 0 and (role is KeyRole.PHASE or role is KeyRole.SIDE_PHASE):
                 self._worded(place, value, self._is_whole(role, place.rpartition(".")[2]))
+            elif depth == 0 and role is KeyRole.WHOLE:
+                self._worded(place, value, True)
             else:
                 self._mapping(value, place, depth + 1)
         else:
@@ -169,7 +165,7 @@ class Walk:
         if depth > limits.READINESS_DEPTH:
             self.cut = True
             return
-        if values and all(_is_condition(entry) for entry in values[:3]):
+        if values and all(is_condition(entry) for entry in values[:3]):
             self._conditions(values, place, depth + 1)
             return
         for index, value in enumerate(values):
@@ -200,7 +196,9 @@ class Walk:
             return
         reader = self.reader
         signal = of_condition(reader, raw, self.generation, place, nested, name)
-        if signal is not None:
+        if signal is DOUBT:
+            self.doubted = True
+        elif signal is not None:
             if nested and _decides_for_parent(signal, place):
                 signal = msgspec.structs.replace(signal, decides=True)
             self.signals.append(signal)
@@ -221,22 +219,25 @@ class Walk:
         if role in (KeyRole.FLAG, KeyRole.SIDE_FLAG):
             if value:
                 decides = role is KeyRole.FLAG and not nested
-                self._say(State.READY, Reason.CONDITIONS_MET, "", path, value, decides, nested)
+                worth = accomplishments.of_flag(key, self.reader.kind)
+                self._good(path, value, worth, decides=decides, nested=nested)
             else:
                 self._not_so(path, node, nested)
         elif role in (KeyRole.BAD_FLAG, KeyRole.ERROR) and value:
-            full = wording.with_detail(shown(path, value), _text_beside(node))
+            full = wording.with_detail(shown(path, value), text_beside(node))
             self._say(State.FAILED, failure(key, full), full, path, value, False, nested)
         elif role is KeyRole.PAUSE_FLAG and value and not nested:
             self._say(State.SUSPENDED, Reason.PAUSED, "", path, value, True)
 
     def _not_so(self, path: str, node: Mapping[str, Any], nested: bool) -> None:
-        detail = _text_beside(node)
+        rank = WEAK if path.endswith("ctive") else 0
+        detail = text_beside(node)
         full = wording.with_detail(shown(path, False), detail)
         if of_message(detail) is Sense.FAILED:
-            self._say(State.FAILED, failure("", detail), full, path, False, False, nested)
+            state, reason = State.FAILED, failure("", detail)
         else:
-            self._say(State.PROGRESSING, Reason.CONDITION_NOT_MET, full, path, False, False, nested)
+            state, reason = State.PROGRESSING, Reason.CONDITION_NOT_MET
+        self._say(state, reason, full, path, False, nested=nested, rank=rank)
 
     def _text(
         self,
@@ -282,7 +283,8 @@ class Walk:
             self._say(State.PROGRESSING, Reason.COUNTS_NOT_MET, text, path, value, False, depth > 0)
         elif reading.integer(wanted.strip()) > 0:
             decides = role is KeyRole.FLAG and depth == 0
-            self._say(State.READY, Reason.CONDITIONS_MET, text, path, value, decides, depth > 0)
+            worth = accomplishments.PART if role is KeyRole.COUNT else accomplishments.STEP
+            self._good(path, value, worth, decides=decides, nested=depth > 0)
 
     def _is_whole(self, role: KeyRole, key: str) -> bool:
         """Whether a word at the root of the status is about the whole object."""
@@ -306,14 +308,17 @@ class Walk:
         for key in ("success", "succeeded"):
             if value.get(key) is False:
                 path = joined(place, key)
-                detail = _text_beside(value)
+                detail = text_beside(value)
                 full = wording.with_detail(shown(path, False), detail)
                 self._say(State.FAILED, failure("", detail), full, path, False)
         for key in _OUTCOME_KEYS:
             word = value.get(key)
             path = joined(place, key)
             if isinstance(word, str) and not self._is_marked(path):
-                self._phase(path, word, whole=False, node=value)
+                if of_phase(word) is Sense.COMPLETED and _is_current(place, value):
+                    self._good(path, word, accomplishments.WHOLE)
+                else:
+                    self._phase(path, word, whole=False, node=value)
                 return
 
     def _phase(
@@ -328,19 +333,56 @@ class Walk:
         sense = of_phase(word)
         if sense is Sense.NOTHING:
             return
+        if whole and self.reader.pending and sense in (Sense.GOOD, Sense.READY):
+            sense = Sense.COMPLETED if has_ended(word) else sense
         if nested is None:
             nested = not whole and path.count(".") > 2
         outcome = self._outcome(sense, whole)
         if outcome is None:
             return
         state, reason, decides = outcome
+        if state is State.READY:
+            worth = self._worth(sense, path, word, whole)
+            self._good(path, word, worth, decides=decides, nested=nested, reason=reason)
+            return
         text = ""
-        if state is not State.READY and node is not None:
-            detail = _text_beside(node)
+        if node is not None:
+            detail = text_beside(node)
             text = wording.with_detail(shown(path, word), detail)
             if state is State.FAILED:
                 reason = failure(word, detail)
-        self._say(state, reason, text, path, word, decides, nested)
+        rank = SOFT if state is State.FAILED and not SOFT_FAILURES.isdisjoint(split(word)) else 0
+        self._say(state, reason, text, path, word, decides, nested, rank)
+
+    def _worth(self, sense: Sense, path: str, word: str, whole: bool) -> int:
+        if sense is Sense.EARLY:
+            return accomplishments.STEP
+        if whole:
+            return accomplishments.of_phase(word)
+        if sense is Sense.GOOD or path.count(".") > 1:
+            return accomplishments.NEUTRAL
+        return accomplishments.of_key(path.rpartition(".")[2], self.reader.kind)
+
+    def _good(
+        self,
+        path: str,
+        value: str | bool,
+        worth: int,
+        *,
+        decides: bool = False,
+        nested: bool = False,
+        reason: Reason = Reason.CONDITIONS_MET,
+    ) -> None:
+        """A signal of good news."""
+        if len(self.signals) >= limits.READINESS_NODES:
+            return
+        evidence = Evidence(path, value)
+        rank = 8 if nested else 6
+        if nested:
+            worth = accomplishments.NEUTRAL
+        self.signals.append(
+            Signal(State.READY, reason, "", evidence, decides, nested, rank, worth=worth)
+        )
 
     def _outcome(self, sense: Sense, whole: bool) -> tuple[State, Reason, bool] | None:
         if sense in (Sense.RUNNING, Sense.EARLY) and self.reader.bounded:
@@ -365,7 +407,7 @@ class Walk:
         return State.UNKNOWN, Reason.CONDITION_UNKNOWN, False
 
     def _error(self, path: str, value: Any) -> None:
-        text = _first_text(value)
+        text = first_text(value)
         if not text or text.strip().lower() in _HARMLESS:
             return
         self._say(
@@ -387,9 +429,10 @@ class Walk:
         value: str | bool,
         decides: bool = False,
         nested: bool = False,
+        rank: int = 0,
     ) -> None:
         if len(self.signals) < limits.READINESS_NODES:
-            rank = 8 if nested else 6
+            rank = rank or (8 if nested else 6)
             self.signals.append(
                 Signal(state, reason, text, Evidence(path, value), decides, nested, rank)
             )
@@ -419,7 +462,7 @@ class Walk:
         if known is None:
             self._phase(place, word, whole=True, node=self._beside(place))
             return
-        detail = _text_beside(self._beside(place)) if known not in ("Ready", "Completed") else ""
+        detail = text_beside(self._beside(place)) if known not in ("Ready", "Completed") else ""
         text = shown(place, word)
         self.add(
             of_outcome(
@@ -449,45 +492,9 @@ def _decides_for_parent(signal: Signal, place: str) -> bool:
     )
 
 
-def _names_parts(node: Mapping[str, Any]) -> bool:
-    """Whether a mapping holds names of parts, and a word of each: ``{db: Ready, web: Failed}``."""
-    for word in node.values():
-        if type(word) is not str or not word.isalpha() or of_phase(word) is Sense.NOTHING:
-            return False
-    return True
-
-
-def _is_condition(value: Any) -> bool:
-    return (
-        isinstance(value, Mapping)
-        and isinstance(value.get("type"), str)
-        and reading.three_valued(value.get("status")) != "Unknown"
-    )
-
-
-def _text_beside(node: Mapping[str, Any]) -> str:
-    """The message or reason that stands beside a word, steady; empty when there is none."""
-    for key in _TEXTS:
-        value = node.get(key)
-        if isinstance(value, str) and value and value.lower() not in FALSE_WORDS:
-            return wording.steady(value)
-    return ""
-
-
-def _first_text(value: Any) -> str:
-    """The first text in an error field: a string, or the first telling one of what it holds."""
-    for _ in range(3):
-        if isinstance(value, str):
-            return value
-        if isinstance(value, list | tuple):
-            value = next((item for item in value if item), None)
-        elif isinstance(value, Mapping):
-            texts = (
-                value.get(key) for key in ("message", "description", "error", "reason", "code")
-            )
-            value = next((text for text in texts if text), None) or next(
-                (item for item in value.values() if item and isinstance(item, str)), None
-            )
-        else:
-            return ""
-    return value if isinstance(value, str) else ""
+def _is_current(place: str, record: Mapping[str, Any]) -> bool:
+    """Whether a record tells how the object came to be as it is: not of its end, nor of a run."""
+    name = split(place.rpartition(".")[2])
+    kind = record.get("type") or record.get("action")
+    ends = isinstance(kind, str) and ("delete" in split(kind) or kind.lower() in TERMINATING)
+    return name[0] == "last" and "run" not in name and not ends

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Final
 
 import msgspec
 
 from konstat.base import limits
-from konstat.readiness import predicates, reading, wishes, wording
+from konstat.readiness import accomplishments, history, predicates, reading, wishes, wording
 from konstat.readiness.fields import Walk
 from konstat.readiness.kindrule import KindRule
-from konstat.readiness.signals import UNSURE, Reader, Signal, of_outcome
+from konstat.readiness.signals import SOFT, UNSURE, WEAK, Reader, Signal, of_outcome
 from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State
 
@@ -138,39 +137,25 @@ def _awaited(text: str, path: str) -> Signal:
     return Signal(State.PROGRESSING, Reason.STATUS_AWAITED, text, Evidence(path, None), rank=3)
 
 
-# The first that is said of work, long before its end.
-_FIRST_STEPS: Final = frozenset(("Created", "Accepted", "Scheduled", "Admitted", "Approved"))
-
 # --- weighing -------------------------------------------------------------------------------
 
 
 def _weighed(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness:
     signals = walk.signals
     if walk.reader.bounded and any(s.reason is Reason.COMPLETED and s.decides for s in signals):
-        # Attempts that failed are part of work that ended well, as is that it once ran.
-        signals = [s for s in signals if not s.nested and s.reason is not Reason.RUNNING]
+        signals = [s for s in signals if not _is_past(s)]
     worst = _worst(signals)
-    if worst is not None and any(s.rank == UNSURE for s in signals):
-        sure = [s for s in signals if s.rank != UNSURE]
-        if walk.generations or any(s.dated for s in sure):
-            signals, worst = sure, _worst(sure)
+    if worst is not None and worst.state is not State.READY:
+        signals = _in_doubt(subject, walk, signals)
+        worst = _worst(signals)
     if worst is not None and worst.state in (State.PROGRESSING, State.UNKNOWN):
         worst = _at_rest(signals) or worst
     if worst is not None and worst.state is not State.READY:
         return _not_ready(subject, worst, signals)
     if not any(s.decides and s.state is State.READY for s in signals):
-        if rule is not None and rule.status == "none":
-            return _existing(subject)
-        if walk.reader.pending and signals and all(s.name in _FIRST_STEPS for s in signals):
-            # Its controller has taken it on, and has not said that the work has ended.
-            told = min(signals, key=_prominence)
-            return subject.verdict(
-                State.PROGRESSING,
-                Reason.RUNNING,
-                wording.sentence("the work has not ended yet", told.text),
-                evidence=[told.evidence],
-            )
-        return _nothing_decides(subject)
+        undecided = _undecided(subject, rule, walk, signals)
+        if undecided is not None:
+            return undecided
     if walk.cut:
         return subject.verdict(
             State.UNKNOWN,
@@ -178,6 +163,58 @@ def _weighed(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness:
             "the status is too large to be read in full, and what was read is not enough",
         )
     return _ready(subject, walk, signals)
+
+
+def _is_past(signal: Signal) -> bool:
+    """Of work that ended well: attempts that failed, and that it once ran, are its history."""
+    if signal.nested or signal.reason is Reason.RUNNING:
+        return True
+    done = signal.entry is not None and signal.entry.status == "True"
+    return done and signal.state is State.PROGRESSING
+
+
+def _undecided(
+    subject: Subject, rule: KindRule | None, walk: Walk, signals: Sequence[Signal]
+) -> Readiness | None:
+    """The verdict where nothing decides and nothing is bad; None where the good news is enough."""
+    if rule is not None and rule.status == "none":
+        return _existing(subject)
+    if walk.reader.pending and signals:
+        # Its controller has taken it on, and has not said that the work has ended.
+        told = min(signals, key=_prominence)
+        return subject.verdict(
+            State.PROGRESSING,
+            Reason.RUNNING,
+            wording.sentence("the work has not ended yet", told.text),
+            evidence=[told.evidence],
+        )
+    if walk.doubted or walk.reader.bounded or not _convince(walk, signals):
+        return _nothing_decides(subject)
+    return None
+
+
+def _convince(walk: Walk, signals: Sequence[Signal]) -> bool:
+    if not (walk.generations or walk.dated):
+        # Crossplane's Synced tells that the object was asked for elsewhere, not that it is there.
+        signals = [s for s in signals if s.name != "Synced"]
+    return accomplishments.convince(s.worth for s in signals)
+
+
+def _in_doubt(subject: Subject, walk: Walk, signals: list[Signal]) -> list[Signal]:
+    """The signals without those that count only under a condition which does not hold."""
+    if any(s.rank == WEAK for s in signals) and any(
+        s.decides and s.state is State.READY for s in signals
+    ):
+        signals = [s for s in signals if s.rank != WEAK]
+    if any(s.rank == UNSURE for s in signals):
+        sure = [s for s in signals if s.rank != UNSURE]
+        if walk.generations or any(s.dated for s in sure):
+            signals = sure
+    if any(s.state is State.PROGRESSING for s in signals):
+        signals = [s for s in signals if s.rank != SOFT]
+        if all(s.state in (State.PROGRESSING, State.READY) for s in signals):
+            signals = history.without(subject, signals)
+    return signals
 
 
 def _worst(signals: Iterable[Signal]) -> Signal | None:
@@ -227,10 +264,13 @@ def _ready(subject: Subject, walk: Walk, signals: list[Signal]) -> Readiness:
     message = _are_true(tuple(true)) if true else good[0].text
     if subject.generation > 1 and not walk.dated and not walk.generations:
         message += "; the status does not say for which generation"
-    completed = all(s.reason is Reason.COMPLETED for s in good if s.decides)
+    deciding = [s.reason for s in good if s.decides]
+    reason = Reason.CONDITIONS_MET if deciding else Reason.ALL_REPORTED_GOOD
+    if deciding and all(r is Reason.COMPLETED for r in deciding):
+        reason = Reason.COMPLETED
     return subject.verdict(
         State.READY,
-        Reason.COMPLETED if completed else Reason.CONDITIONS_MET,
+        reason,
         message,
         evidence=[s.evidence for s in good[: limits.READINESS_EVIDENCE]],
     )

@@ -34,6 +34,7 @@ class KeyRole(IntEnum):
     COUNT = 12
     REASON = 13  # of a phase: bad news only
     VERSION = 14  # what is there now, to be compared with what is to be there
+    WHOLE = 15  # a mapping that sums the object up, such as `cluster`
 
 
 _PHASES: Final = word_set(
@@ -47,7 +48,7 @@ _PHASES: Final = word_set(
     reconcilestatus reconcilestate operatorstatus operatorstate databasestatus statusphase
     podphase workflowphase runningstate runningphase installstatus installphase
     bootstrapstatus readiness readystate operationalstatus
-    compliant compliancestate compliance stage
+    compliant compliancestate compliance stage robustness
     """
 )
 _GENERATIONS: Final = word_set(
@@ -60,12 +61,13 @@ _GENERATIONS: Final = word_set(
     lastsyncedgeneration lastsuccessfulgeneration observedversiongeneration
     """
 )
+_WHOLES: Final = word_set("cluster conditionstatus overall summary overallstatus")
 _FLAGS: Final = word_set("ready healthy available isready ishealthy readytouse applied")
 _SIDE_FLAG_WORDS: Final = word_set(
     """
     ready available healthy initialized provisioned synced installed deployed complete
     completed done finished succeeded bound established registered connected reconciled valid
-    attached created configured
+    attached created configured active synchronized enforced verified published joined applied
     """
 )
 _RECORDS: Final = word_set(
@@ -92,10 +94,11 @@ _SKIPPED: Final = word_set(
 )
 _ERROR_ENDS: Final = word_set(
     """
-    error errors message messages reason cause description msg details text
+    error errors message messages reason cause description msg details text problems problem
     """
 )
-_ERRORS: Final = word_set("error errors failure failures exception exceptions")
+_SIDES: Final = word_set("phase state status health robustness verdict result outcome conclusion")
+_ERRORS: Final = word_set("error errors failure failures exception exceptions problem problems")
 VERSIONED: Final = word_set("version revision image generation hash")
 _COUNTED: Final = word_set(
     """
@@ -123,7 +126,7 @@ def role_of_key(key: str) -> KeyRole:
         return KeyRole.ERROR
     if words[0] in _ASIDE or last in _ASIDE:
         return KeyRole.SKIP
-    if last in ("phase", "state", "status", "health", "robustness"):
+    if last in _SIDES:
         if len(words) > 1 and words[-2] == "cluster":
             return KeyRole.PHASE
         return KeyRole.SIDE_PHASE
@@ -144,6 +147,7 @@ def _exact(bare: str) -> KeyRole | None:
         (_GENERATIONS, KeyRole.GENERATION),
         (_PHASES, KeyRole.PHASE),
         (_FLAGS, KeyRole.FLAG),
+        (_WHOLES, KeyRole.WHOLE),
         (_RECORDS, KeyRole.RECORD),
         (_SKIPPED, KeyRole.SKIP),
     ):
@@ -153,6 +157,8 @@ def _exact(bare: str) -> KeyRole | None:
 
 
 def _flag(words: tuple[str, ...], last: str) -> KeyRole:
+    if last == "active" and words[:-1] not in ((), ("is",)):
+        return KeyRole.PART  # of a time-out, a session, an alarm
     if last in _SIDE_FLAG_WORDS or words == ("powered", "on"):
         return KeyRole.PART if words[0] in v.NEGATION else KeyRole.SIDE_FLAG
     if last in ("warning", "warnings", "violations"):
@@ -170,8 +176,9 @@ def _flag(words: tuple[str, ...], last: str) -> KeyRole:
 
 PAUSING_FIELDS: Final = (
     "suspend", "suspended", "paused", "pause", "hibernate", "hibernated", "stopped", "stop",
-    "isPaused", "isSuspended", "pauseReconciliation", "reconciliationPaused",
+    "isPaused", "isSuspended", "pauseReconciliation", "reconciliationPaused", "disabled",
 )  # fmt: skip
+SWITCHES: Final = ("enabled", "running", "active")  # of which false asks for rest
 STATE_FIELDS: Final = ("state", "desiredState", "managementState", "runStrategy", "powerState")
 STATES_AT_REST: Final = word_set(
     """
@@ -179,10 +186,16 @@ STATES_AT_REST: Final = word_set(
     off poweredoff
     """
 )
+# Where specs keep such a wish one level deeper.
+NESTED_WISHES: Final = (
+    ("job", "state"), ("job", "suspend"), ("runPolicy", "suspend"), ("hibernation", "enabled"),
+    ("lifecycle", "desiredPhase"), ("lifecycle", "desiredState"), ("suspend", "enabled"),
+    ("pause", "enabled"), ("hibernate", "enabled"), ("jobTemplate", "suspend"),
+)  # fmt: skip
 FALSE_WORDS: Final = frozenset(("false", "no", "off", "0", "disabled", "none", "null"))
 _PAUSE_WORDS: Final = word_set(
     """
-    paused pause suspend suspended hibernate hibernated hibernation
+    paused pause suspend suspended hibernate hibernated hibernation detached
     """
 )
 
@@ -194,6 +207,8 @@ def pauses(annotation: str) -> str:
     if not words:
         return ""
     if (words[0] in _PAUSE_WORDS or words[-1] in _PAUSE_WORDS) and "not" not in words:
+        return "when true"
+    if words[0] in ("skip", "disable", "disabled") and words[-1].startswith("reconcil"):
         return "when true"
     if words in (("reconcile",), ("managed",), ("reconciliation",), ("reconcile", "enabled")):
         return "when false"

@@ -1,39 +1,31 @@
-"""`Signal`: what one observation says about the whole object, and how a condition becomes one.
+"""`Signal`: what one observation says about the whole object; `Reader`: what a reading depends on.
 
-`fields` finds the conditions and the other signals in a status; `generic` weighs them.
+`fields` finds the signals in a status, `judging` makes them of conditions, `generic` weighs them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from konstat.base import limits
-from konstat.readiness import reading, wording
-from konstat.readiness.conditiontypes import TypeRole, role_of
-from konstat.readiness.kindrule import ConditionMeaning, KindRule, Meaning, Outcome
+from konstat.readiness import accomplishments, wording
+from konstat.readiness.kindrule import KindRule, Meaning, Outcome
 from konstat.readiness.verdict import Evidence, Reason, State, Turn
 from konstat.readiness.vocabulary import word_set
-from konstat.readiness.words import (
-    Sense,
-    at_work,
-    blames_user,
-    is_left_out,
-    is_users,
-    of_message,
-    of_reason,
-    split,
-)
+from konstat.readiness.words import blames_user, is_users, split
+
+# How an operator of konstat ends a message; it goes before what other words make us think.
+_OWNER_MUST_ACT: Final = "(the operator's owner must act)"
 
 
 class Entry(NamedTuple):
     """A condition and where it stands.
 
     ``odd`` tells that its status is none of the three, ``bare`` that it has none at all; ``stale``
-    is the other generation that it is about, else 0; ``dated`` that it names the present one.
+    is the other generation that it is about, else 0; ``dated`` that it names the present one;
+    ``severe`` that it calls itself an error, as Cluster API's and Knative's conditions may.
     """
 
     type: str
@@ -46,6 +38,7 @@ class Entry(NamedTuple):
     dated: bool
     odd: bool
     bare: bool
+    severe: bool
 
     @property
     def path(self) -> str:
@@ -59,6 +52,7 @@ class Signal(msgspec.Struct, frozen=True):
     pause of the whole object. ``nested`` tells
     that it is about a part of the object. ``rank`` orders signals of one state, the telling ones
     first. A good condition is kept as ``entry`` only: its text is made when it is told.
+    ``worth`` (`accomplishments`) is that of good news where nothing decides.
     """
 
     state: State
@@ -70,6 +64,7 @@ class Signal(msgspec.Struct, frozen=True):
     rank: int = 5
     turn: Turn | None = None
     entry: Entry | None = None
+    worth: int = accomplishments.NEUTRAL
 
     @property
     def text(self) -> str:
@@ -117,6 +112,7 @@ _BOUNDED: Final = word_set(
     order challenge report check upload download dump replay reboot replacement
     promotion transfer invocation command action remediation verification rotation failover
     switchover cleanup rebuild
+    rebalance
     """
 )
 # "ActionSet" and "JobFlow" are several pieces of such work.
@@ -130,6 +126,10 @@ def is_bounded(kind: str) -> bool:
     words = split(kind)
     if len(words) > 1 and words[-1] in _TOGETHER:
         words = words[:-1]
+    if words == ("spark", "application"):
+        return True  # an application that ends, unlike others
+    if words[-2:] in (("health", "check"), ("service", "export"), ("service", "import")):
+        return False
     return bool(words) and words[-1] in _BOUNDED and words[0] not in _SCHEDULED
 
 
@@ -137,13 +137,6 @@ def leaves_result(kind: str) -> bool:
     """Whether bounded work of this kind is also the thing that it makes, such as a backup."""
     return any(word in _RESULTS for word in split(kind)[-1:])
 
-
-_STEADY: Final = frozenset(("AsExpected", "NewReplicaSetAvailable", "Steady", "NotProgressing"))
-# Reasons that speak of work under way whatever the condition is about.
-_UNDER_WAY: Final = frozenset(("Ongoing", "InProgress"))
-# Work that has ended so may have ended badly.
-_ENDED: Final = frozenset(("Finished", "Done", "Complete", "Completed", "JobComplete"))
-_RANKS: Final = {"Stalled": 0, "Failed": 1, "Ready": 2, "Degraded": 3}
 
 # What a kind rule's word means: the state, the reason, and whether it decides for Ready.
 _OUTCOMES: Final[dict[str, tuple[State, Reason]]] = {
@@ -191,7 +184,8 @@ def of_outcome(
 
 def failure(reason: str, message: str = "") -> Reason:
     """Whose fault a reported failure is, by the words of its reason and phrases of its message."""
-    users = is_users(reason) or blames_user(message)
+    said = message.rstrip().endswith(_OWNER_MUST_ACT)
+    users = not said and (is_users(reason) or blames_user(message))
     return Reason.CONFIGURATION_REFUSED if users else Reason.FAILURE_REPORTED
 
 
@@ -215,280 +209,7 @@ def told(entry: Entry) -> str:
     return wording.with_detail(statement, wording.steady(entry.message))
 
 
-UNSURE: Final = 99  # the rank of a signal that counts only where nothing better is known
-BARE: Final = "(none)"
-
-
-def of_condition(
-    reader: Reader, raw: Mapping[str, Any], generation: int, place: str, nested: bool, name: str
-) -> Signal | None:
-    """What one condition says of an object at ``generation``; None when it says nothing.
-
-    ``name`` is its type where it does not name one itself.
-    """
-    get = raw.get
-    kind, status, reason, message = get("type"), get("status", BARE), get("reason"), get("message")
-    about = get("observedGeneration")
-    if about is None:
-        stale, dated = 0, False
-    else:
-        seen = reading.integer(about)
-        stale, dated = (seen if generation and seen != generation else 0), seen != 0
-    if type(message) is not str:
-        message = ""
-    judge = _remembered if len(message) <= limits.READINESS_DETAIL_CHARACTERS else _condition
-    return judge(
-        reader,
-        kind if type(kind) is str else name,
-        status if type(status) is str or type(status) is bool else "",
-        reason if type(reason) is str else "",
-        message,
-        place,
-        nested,
-        stale,
-        dated,
-    )
-
-
-def _condition(
-    reader: Reader,
-    name: str,
-    raw: str | bool,
-    reason: str,
-    message: str,
-    place: str,
-    nested: bool,
-    stale: int,
-    dated: bool,
-) -> Signal | None:
-    status = reading.three_valued(raw)
-    odd = status == "Unknown" and raw not in ("Unknown", "unknown")
-    if nested and not _is_own_generation(place):
-        stale = 0  # the generations in a list of parts may be those of the parts
-    return _judged(
-        Entry(
-            name,
-            status,
-            reason,
-            message,
-            place,
-            nested,
-            stale,
-            dated and not stale,
-            odd,
-            raw == BARE,
-        ),
-        reader,
-    )
-
-
-# Controllers write the same few conditions again and again.
-_remembered = lru_cache(maxsize=limits.READINESS_CACHED_WORDS)(_condition)
-
-
-def _judged(entry: Entry, reader: Reader) -> Signal | None:
-    role, meaning = _role(entry, reader)
-    if role == "ignored":
-        return None
-    if entry.stale:
-        # Of a condition that nobody knows, it tells only when nothing else is dated.
-        stale = _stale(entry)
-        return msgspec.structs.replace(stale, rank=UNSURE) if role == "foreign" else stale
-    signal = _explained(entry, reader, role, meaning)
-    if signal is not NOTHING_KNOWN:
-        return signal
-    if entry.bare and role == "bad":
-        entry = entry._replace(status="True")  # listed only while it holds, as Argo CD does
-    reason = of_reason(entry.reason) if entry.reason else Sense.NOTHING
-    if role == "supporting" and reason is Sense.SUSPENDED and is_left_out(entry.reason):
-        return None
-    if entry.status == "True":
-        return _when_true(entry, role, reason, reader)
-    if entry.status == "False":
-        return _when_false(entry, role, reason)
-    return _when_unknown(entry, role, reason)
-
-
-NOTHING_KNOWN: Final = Signal(State.UNKNOWN, Reason.NO_RULE, "", Evidence("", None))
-
-
-def _role(entry: Entry, reader: Reader) -> tuple[TypeRole, ConditionMeaning | None]:
-    if reader.rule is not None:
-        known = reader.rule.conditions.get(entry.type)
-        if isinstance(known, ConditionMeaning):
-            return known.role, known
-        if known is not None:
-            return known, None
-    return role_of(entry.type, reader.kind), None
-
-
-def _explained(
-    entry: Entry, reader: Reader, role: TypeRole, meaning: ConditionMeaning | None
-) -> Signal | None:
-    """What the kind's rule says of this reason or value; NOTHING_KNOWN when it is silent."""
-    if reader.rule is None:
-        return NOTHING_KNOWN
-    reasons = reader.rule.reasons
-    outcome: Outcome | Meaning | None = reasons.get(f"{entry.type}/{entry.reason}")
-    if outcome is None and entry.status != _good_value(role):
-        outcome = reasons.get(entry.reason) if role != "foreign" else None
-    if outcome is not None and role != "progress" and _flatters(entry, role, outcome):
-        outcome = None
-    if outcome is None and meaning is not None:
-        outcome = _of_value(meaning, entry.status)
-    if outcome is None:
-        return NOTHING_KNOWN
-    signal = of_outcome(
-        outcome,
-        text=told(entry),
-        path=entry.path,
-        value=entry.status,
-        words=(entry.reason, entry.message),
-        nested=entry.nested,
-        decides=role in ("summary", "work"),
-    )
-    return signal and msgspec.structs.replace(signal, entry=entry)
-
-
-def _flatters(entry: Entry, role: TypeRole, outcome: Outcome | Meaning) -> bool:
-    """Whether a rule's good word for a reason contradicts what the condition itself says."""
-    state = outcome.state if isinstance(outcome, Meaning) else outcome
-    return state in ("Ready", "Completed") and entry.status != _good_value(role)
-
-
-def _of_value(meaning: ConditionMeaning, status: str) -> Outcome | None:
-    if status == "Unknown":
-        return meaning.unknown
-    return meaning.true if status == "True" else meaning.false
-
-
-def _good_value(role: TypeRole) -> str:
-    return "True" if role in ("summary", "supporting", "work", "running") else "False"
-
-
-def _is_own_generation(place: str) -> bool:
-    """Gateway API's nested conditions are about the generation of the object that has them."""
-    return place.startswith(("status.parents[", "status.listeners[", "status.ancestors["))
-
-
-def _stale(entry: Entry) -> Signal:
-    text = (
-        f"condition {wording.steady(entry.type)} is about generation {entry.stale},"
-        " not the present one"
-    )
-    return _signal(entry, State.PROGRESSING, Reason.GENERATION_NOT_OBSERVED, text=text)
-
-
-def _signal(
-    entry: Entry,
-    state: State,
-    reason: Reason,
-    *,
-    text: str = "",
-    decides: bool = False,
-) -> Signal:
-    if state is not State.READY:
-        text = text or told(entry)
-    return Signal(
-        state,
-        reason,
-        text,
-        Evidence(entry.path, entry.status),
-        decides=decides and not entry.nested,
-        nested=entry.nested,
-        rank=_RANKS.get(entry.type, 4) + (5 if entry.nested else 0),
-        entry=entry,
-    )
-
-
-def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> Signal | None:
-    if role == "bad":
-        return _signal(entry, State.FAILED, _bad_reason(entry))
-    if role == "suspended":
-        return _signal(entry, State.SUSPENDED, Reason.PAUSED, decides=True)
-    if role == "terminating":
-        return _signal(entry, State.TERMINATING, Reason.DELETING)
-    if role == "foreign":
-        return None
-    if reason is Sense.FAILED:
-        if role == "supporting" and split(entry.reason)[:1] == ("no",):
-            # True for want of anything that could be otherwise: "NoWorkers".
-            return _signal(entry, State.READY, Reason.CONDITIONS_MET)
-        if role == "supporting":
-            return _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)  # it contradicts itself
-        return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
-    if role == "progress":
-        if entry.reason in _STEADY or reason is Sense.GOOD:
-            return _signal(entry, State.READY, Reason.CONDITIONS_MET)
-        if reason is Sense.SUSPENDED:
-            return _signal(entry, State.SUSPENDED, Reason.PAUSED)
-        return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
-    if role == "running":
-        if reader.bounded:
-            return _signal(entry, State.PROGRESSING, Reason.RUNNING)
-        return _signal(entry, State.READY, Reason.CONDITIONS_MET)
-    if role == "summary" and reason is Sense.TERMINATING:
-        return _signal(entry, State.TERMINATING, Reason.DELETING)
-    if role != "supporting" and at_work(entry.reason):
-        return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
-    if role == "work":
-        if entry.type in _ENDED and of_message(entry.message) is Sense.FAILED:
-            return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
-        return _signal(entry, State.READY, Reason.COMPLETED, decides=True)
-    # To accept a request is not yet to do the work.
-    decides = role == "summary" and (entry.type == "Ready" or not reader.pending)
-    return _signal(entry, State.READY, Reason.CONDITIONS_MET, decides=decides)
-
-
-def _bad_reason(entry: Entry) -> Reason:
-    if entry.type in ("Stalled", "Failed"):
-        return Reason.STALLED
-    if entry.type == "Degraded":
-        return Reason.DEGRADED
-    return failure(f"{entry.type} {entry.reason}", entry.message)
-
-
-def _when_false(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
-    if role in ("bad", "suspended", "terminating"):
-        return None
-    if reason is Sense.FAILED:
-        return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
-    if role == "foreign" and entry.reason in _UNDER_WAY:
-        return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
-    if role in ("foreign", "running"):
-        return None
-    if role == "progress":
-        return _signal(entry, State.READY, Reason.CONDITIONS_MET)
-    if role == "work":
-        if entry.type == "Succeeded" and reason is not Sense.PROGRESS:
-            return _signal(entry, State.FAILED, Reason.STALLED)
-        return _signal(entry, State.PROGRESSING, Reason.RUNNING)
-    return _not_met(entry, reason)
-
-
-def _not_met(entry: Entry, reason: Sense) -> Signal:
-    """A summary or a part that is False says only "not ready": its words tell failure from work."""
-    if reason is Sense.SUSPENDED:
-        return _signal(entry, State.SUSPENDED, Reason.PAUSED)
-    if reason is Sense.TERMINATING:
-        return _signal(entry, State.TERMINATING, Reason.DELETING)
-    if reason is not Sense.PROGRESS and of_message(entry.message) is Sense.FAILED:
-        return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
-    return _signal(entry, State.PROGRESSING, Reason.CONDITION_NOT_MET)
-
-
-def _when_unknown(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
-    if role in ("foreign", "suspended", "terminating", "running"):
-        return None
-    if role in ("summary", "work", "progress") and reason is Sense.FAILED and not entry.odd:
-        return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
-    if role == "work":
-        # Bounded work: Unknown is how it says that it runs.
-        return _signal(entry, State.PROGRESSING, Reason.RUNNING)
-    if reason is Sense.SUSPENDED:
-        return _signal(entry, State.SUSPENDED, Reason.PAUSED)
-    if role in ("bad", "progress") or entry.odd or reason is Sense.UNKNOWN:
-        return _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)
-    if role == "summary" and reason is Sense.TERMINATING:
-        return _signal(entry, State.TERMINATING, Reason.DELETING)
-    return _signal(entry, State.PROGRESSING, Reason.CONDITION_UNKNOWN)
+# Ranks of signals that count only under a condition.
+UNSURE: Final = 99  # where nothing better is known
+WEAK: Final = 98  # where no summary decides
+SOFT: Final = 97  # a failure, unless the object is on its way

@@ -85,6 +85,11 @@ class Reason(StrEnum):
         Turn.NOBODY,
         "the object's own summary conditions are true for its generation",
     )
+    ALL_REPORTED_GOOD = (
+        "AllReportedGood",
+        Turn.NOBODY,
+        "no condition sums the object up, but all that its status says of it is as wanted",
+    )
     EXISTS = ("Exists", Turn.NOBODY, "the kind has nothing to wait for: it exists")
     NO_MATCHING_NODES = ("NoMatchingNodes", Turn.NOBODY, "a DaemonSet matches no node")
     SCALED_TO_ZERO = ("ScaledToZero", Turn.NOBODY, "no replica is wanted and none is left")

@@ -29,13 +29,15 @@ FAILURE: Final = word_set(
     expired exceeded exceeds overdue exhausted insufficient unsupported misconfigured
     misconfiguration misconfigurations unresolved unresolvable undefined unrecognized unparsable
     unparseable unsatisfiable impossible infeasible missing nonexistent lost unreachable
-    disconnected offline already down degraded unhealthy stalled stuck blocked
+    disconnected offline already down degraded unhealthy stalled stuck
     evicted red emergency severe violation violations violated noncompliant unable cannot cant
     couldnt unrecoverable irrecoverable undeliverable unexpected rolledback cancelled canceled
     backoff outage unprocessable interrupted impaired diverged orphaned splitbrain deadlock
-    inaccessible warning warnings
+    inaccessible warning warnings warn dropped diskfull storagefull ignored faulty
     """
 )
+# Of these, those that an object shows on its way too.
+SOFT_FAILURES: Final = word_set("warning warnings warn")
 
 # Something is on its way. Words in "-ing" that stand in no table count too, more weakly.
 PROGRESS: Final = word_set(
@@ -55,7 +57,8 @@ PROGRESS: Final = word_set(
     unsynced outdated outofsync outofdate yellow startup rolling failover switchover scalingdown
     scalingup rollingback rollingupdate rollback submitted unassigned unattached notstarted
     undeployed unreconciled delayed deferred postponed partial partially throttled throttling
-    settling catchup reconnecting rebuilding resyncing reloading unschedulable
+    settling catchup reconnecting rebuilding resyncing reloading blocked requires require
+    needs unapproved unschedulable
     """
 )
 
@@ -65,7 +68,7 @@ GOOD: Final = word_set(
     deployed installed established synced insync synchronized reconciled uptodate current
     connected attached optimal functional functioning live alive stable steady enabled serving
     working listening provisioned passed pass succeeded success successful successfully
-    completed complete done finished running compliant
+    completed complete done finished running compliant succeed valid
     """
 )
 
@@ -79,7 +82,14 @@ DECIDING: Final = word_set(
 )
 
 COMPLETED: Final = word_set(
-    "succeeded success successful successfully completed complete done finished passed"
+    "succeeded success successful successfully completed complete done finished passed succeed"
+)
+# How requests and other bounded work say that they were done.
+ENDED: Final = word_set(
+    """
+    processed exported uploaded applied resolved published delivered sent signed issued executed
+    fulfilled provisioned released
+    """
 )
 RUNNING: Final = word_set(
     "running active executing started up live alive serving working listening enabled online"
@@ -148,6 +158,7 @@ ALONE: Final[dict[str, str]] = {
         "GOOD",
     ),
     "valid": "READY",
+    "updated": "READY",
     "unknown": "UNKNOWN",
     "undetermined": "UNKNOWN",
 }
@@ -179,14 +190,18 @@ MESSAGE_FAILURES: Final = (
     "timed out", "timeout", "refused", "no such", "unsupported", "not supported", "exceeded",
     "must be", "must not", "must have", "not allowed", "crashloop", "backoff", "back-off",
     "imagepull", "misconfigur", "conflict", "rejected", "unreachable", "is missing", "no matches",
+    "doesn't match", "does not match", "not reachable", "no key could", "dropped", "rejecting",
     "panic", "oomkilled", "not permitted", "x509", "already exists", "already in use",
     "unhealthy", "degraded", "not recognized", "malformed", "insufficient", "no route to host",
     "is required",
 )  # fmt: skip
 MESSAGE_HARMLESS: Final = ("no error", "0 error", "without error", "no failure", "0 failed")
 MESSAGE_PROGRESS: Final = (
-    "in progress", "waiting ", "not yet", "being ", "pending", "still ", "will be ",
+    "in progress", "waiting ", "not yet", "being ", "pending", "still ", "will be ", " until ",
+    "creating", "provisioning",
 )  # fmt: skip
+# What cannot be done yet is a wait: "cannot be modified until 'available'".
+MESSAGE_WAITS: Final = ("cannot", "can't", "could not", "unable to", "must be", "not allowed")
 MESSAGE_USERS: Final = (
     "not found", "does not exist", "doesn't exist", "invalid", "specification", " spec",
     "forbidden", "unauthorized", "denied", "not support", "unsupported", "already in use",

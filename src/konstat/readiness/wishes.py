@@ -6,10 +6,18 @@ Who suspends an object does not expect it to become ready, whatever its status s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from konstat.readiness import predicates, reading
-from konstat.readiness.keys import FALSE_WORDS, PAUSING_FIELDS, STATE_FIELDS, STATES_AT_REST, pauses
+from konstat.readiness.keys import (
+    FALSE_WORDS,
+    NESTED_WISHES,
+    PAUSING_FIELDS,
+    STATE_FIELDS,
+    STATES_AT_REST,
+    SWITCHES,
+    pauses,
+)
 from konstat.readiness.paths import joined
 from konstat.readiness.signals import Reader
 from konstat.readiness.subject import Subject
@@ -31,7 +39,9 @@ def suspension(subject: Subject, reader: Reader) -> Evidence | None:
 
 
 _YES: Final = ("true", "True", "yes", "Yes", "on", "1")
-_ASKING: Final = frozenset((*PAUSING_FIELDS, *STATE_FIELDS, "enabled", "running"))
+_ASKING: Final = frozenset(
+    (*PAUSING_FIELDS, *STATE_FIELDS, *SWITCHES, *(outer for outer, _ in NESTED_WISHES))
+)
 
 
 def _by_spec(spec: Mapping[str, Any], ignored: frozenset[str]) -> Evidence | None:
@@ -41,17 +51,29 @@ def _by_spec(spec: Mapping[str, Any], ignored: frozenset[str]) -> Evidence | Non
         value = spec.get(key)
         if (value is True or value in _YES) and f"spec.{key}" not in ignored:
             return Evidence(f"spec.{key}", value)
-    for key in ("enabled", "running"):
+    for key in SWITCHES:
         if spec.get(key) is False and f"spec.{key}" not in ignored:
             return Evidence(f"spec.{key}", False)
     for key in STATE_FIELDS:
         value = spec.get(key)
-        if (
-            isinstance(value, str)
-            and value.lower() in STATES_AT_REST
-            and f"spec.{key}" not in ignored
-        ):
+        if _is_rest(value) and f"spec.{key}" not in ignored:
             return Evidence(f"spec.{key}", value)
+    return _deeper(spec, ignored)
+
+
+def _is_rest(value: Any) -> TypeGuard[str]:
+    return isinstance(value, str) and value.lower() in STATES_AT_REST
+
+
+def _deeper(spec: Mapping[str, Any], ignored: frozenset[str]) -> Evidence | None:
+    """``spec.job.state: suspended``, ``spec.runPolicy.suspend``, ``spec.hibernation.enabled``."""
+    for outer, key in NESTED_WISHES:
+        inner = spec.get(outer)
+        if type(inner) is dict or isinstance(inner, Mapping):
+            value = inner.get(key)
+            path = f"spec.{outer}.{key}"
+            if (value is True or _is_rest(value)) and path not in ignored:
+                return Evidence(path, value)
     return None
 
 

@@ -28,6 +28,7 @@ _JOINED: Final = {
     ("fail", "over"): "failover", ("failed", "over"): "failedover",
     ("failing", "over"): "failover", ("switching", "over"): "switchover", ("o", "om"): "oom",
     ("on", "hold"): "onhold", ("can", "not"): "cannot", ("can", "t"): "cant",
+    ("storage", "full"): "storagefull", ("disk", "full"): "diskfull",
     ("split", "brain"): "splitbrain", ("rolling", "back"): "rollingback",
     ("roll", "back"): "rollback", ("start", "up"): "startup", ("scale", "down"): "scaledown",
     ("shutting", "down"): "terminating", ("scaled", "down"): "scaledown",
@@ -96,7 +97,7 @@ def _weigh(words: Sequence[str]) -> Sense:
     if words[0] in _WAITS:
         # "WaitingForFailedPod" waits, "ProvisioningFailed" has failed.
         return Sense.PROGRESS
-    if len(words) > 1 and "stopped" in words and Sense.SUSPENDED in senses:
+    if len(words) > 1 and not _OTHERS.isdisjoint(words) and Sense.SUSPENDED in senses:
         senses = [Sense.NOTHING if s is Sense.SUSPENDED else s for s in senses]
     if Sense.TERMINATING in senses and len(words) > 1:
         # "SecretDeleted" tells of something else's end.
@@ -109,6 +110,7 @@ def _weigh(words: Sequence[str]) -> Sense:
     return Sense.NOTHING
 
 
+_OTHERS: Final = word_set("stopped inactive")  # said of something else, where it is named
 _WAITS: Final = word_set("waiting wait waits await awaits awaiting pending")
 _REASON_ORDER: Final = (
     Sense.FAILED, Sense.TERMINATING, Sense.SUSPENDED, Sense.PROGRESS, Sense.UNKNOWN, Sense.GOOD,
@@ -203,6 +205,12 @@ def of_phase(text: str) -> Sense:
     return Sense.GOOD
 
 
+def has_ended(phase: str) -> bool:
+    """Whether bounded work says by this word that it was done: "Processed", "valid"."""
+    words = split(phase)
+    return bool(words) and (words[-1] in v.ENDED or words[-1] == "valid")
+
+
 def at_work(reason: str) -> bool:
     """Whether a reason plainly says that work is under way, by a word of the table."""
     words = split(reason)
@@ -224,7 +232,8 @@ def of_message(text: str) -> Sense:
         return Sense.PROGRESS
     for harmless in v.MESSAGE_HARMLESS:
         line = line.replace(harmless, "")
-    if any(phrase in line for phrase in v.MESSAGE_FAILURES):
+    failures = [phrase for phrase in v.MESSAGE_FAILURES if phrase in line]
+    if failures and not (" until " in line and set(failures) <= set(v.MESSAGE_WAITS)):
         return Sense.FAILED
     if any(phrase in line for phrase in v.MESSAGE_PROGRESS):
         return Sense.PROGRESS
