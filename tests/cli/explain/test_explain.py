@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,15 @@ def test_the_verdict_comes_first_then_cause_evidence_and_where_to_look(explain: 
         for line in lines
     )
     assert lines[-1].strip() == "kubectl describe pod a -n demo"
+
+
+def test_the_example_of_the_documentation_is_what_comes_out(explain: Explain) -> None:
+    text = json.dumps(_broken()).replace('"set"', '"web-5d4"')
+    for name in ("a", "b"):
+        text = text.replace(f'"{name}"', f'"web-5d4-{name}"')
+    page = (Path(__file__).resolve().parents[3] / "docs/command-line.md").read_text()
+    [shown] = re.findall(r"^```text\n(x Deployment.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert explain(json.loads(text)).stdout == shown
 
 
 @pytest.mark.parametrize(
