@@ -59,9 +59,8 @@ class Walk:
         self.generations: list[tuple[str, Any]] = []
         self.types: set[str] = set()
         self.visited = 0
-        self.cut = False
-        self.doubted = False
-        self.dated = False
+        self.cut = self.doubted = self.dated = False
+        self.wholes: set[str] = set()  # parts that tell of the whole object
 
     def run(self, status: Any) -> None:
         """Walk ``status`` and read the paths that the kind's rule names."""
@@ -103,7 +102,7 @@ class Walk:
     ) -> None:
         """What the fields of one mapping say together."""
         if beside.numbers:
-            content = {} if nested else self.content
+            content = {} if nested and place not in self.wholes else self.content
             self.signals += counts.signals(
                 beside.numbers, content, place, nested=nested, bounded=self.reader.bounded
             )
@@ -298,6 +297,7 @@ class Walk:
                 path = joined(place, key)
                 if not self._is_marked(path):
                     self._phase(path, word, whole=whole, node=value)
+                self.wholes |= {place} if whole else set()
                 rest = {k: v for k, v in value.items() if k != key}
                 self._mapping(rest, place, 1)
                 return

@@ -183,7 +183,7 @@ STATE_FIELDS: Final = ("state", "desiredState", "managementState", "runStrategy"
 STATES_AT_REST: Final = word_set(
     """
     paused suspended stopped hibernated halted unmanaged disabled sleeping inactive shutdown
-    off poweredoff
+    off poweredoff removed
     """
 )
 # Where specs keep such a wish one level deeper.
