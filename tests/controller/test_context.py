@@ -92,12 +92,17 @@ def _raises(secret: Secret) -> Iterable[str]:
     raise LookupError("no such map")
 
 
+def _exits(secret: Secret) -> Iterable[str]:
+    raise SystemExit(3)
+
+
 async def _awaits(secret: Secret) -> Iterable[str]:
     return ["c"]
 
 
 MISTAKES: dict[str, tuple[Any, str]] = {
     "raises": (_raises, "LookupError: no such map"),
+    "exits": (_exits, "SystemExit: 3"),
     "one text": (lambda secret: "abc", "it returned 'abc': return a list of names"),
     "nothing": (lambda secret: None, "TypeError"),
     "odd entries": (lambda secret: [None], "TypeError"),

@@ -157,7 +157,9 @@ class _Mapping:
             if isinstance(found, str):
                 raise TypeError(f"it returned {found!r}: return a list of names")
             self._triggers.add_named(found, snapshot.namespace)
-        except Exception as error:
+        except KeyboardInterrupt:  # the process is to end
+            raise
+        except BaseException as error:  # SystemExit too is one map function's alone
             # It must not stop the watch of everything else; it is told each time, and with its
             # traceback once in a while: there may be thousands of objects.
             present = clock.monotonic()
