@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,6 +72,32 @@ def test_H6_any_text_becomes_a_bounded_message(text: str) -> None:
 def test_H6_a_cut_is_declared() -> None:
     message = usable_message("ä" * 5000)
     assert message.endswith("… (cut, 5000 characters)")
+
+
+def test_H6_a_text_of_megabytes_is_cut_before_it_is_looked_at() -> None:
+    class Counted(str):
+        """A text that tells how many of its characters were looked at."""
+
+        looked_at = 0
+
+        def __iter__(self) -> Iterator[str]:
+            for character in super().__iter__():
+                Counted.looked_at += 1
+                yield character
+
+        def strip(self, characters: str | None = None, /) -> Counted:
+            return self
+
+        def __getitem__(self, key: Any, /) -> Counted:
+            return Counted(super().__getitem__(key))
+
+    message = usable_message(Counted("x\0" * 500_000))
+    assert message.endswith("… (cut, 1000000 characters)")
+    assert len(message) == limits.MESSAGE_CHARACTERS
+    assert Counted.looked_at <= 2 * limits.MESSAGE_CHARACTERS
+    # Whatever is blank is no more than said to be long.
+    assert usable_message("\0" * 5000) == "… (cut, 5000 characters)"
+    assert usable_message(" " * 5000 + "x") == "x"
 
 
 def test_lone_surrogates_do_not_break_a_message() -> None:

@@ -81,12 +81,16 @@ def usable_message(text: str) -> str:
 
     A cut is declared: the text then ends in "… (cut, N characters)".
     """
-    clean = "".join(c if c == "\n" or c.isprintable() else " " for c in text).strip()
+    text = text.strip()
+    # Of a text of megabytes only what may be shown is looked at, for the event loop waits.
+    beyond = max(0, len(text) - 2 * limits.MESSAGE_CHARACTERS)
+    shown = text[: len(text) - beyond]
+    clean = "".join(c if c == "\n" or c.isprintable() else " " for c in shown).strip()
     # Lone surrogates cannot be encoded as UTF-8; they come from os.fsdecode and broken input.
     clean = clean.encode("utf-8", "replace").decode("utf-8")
-    if len(clean) <= limits.MESSAGE_CHARACTERS:
+    if len(clean) <= limits.MESSAGE_CHARACTERS and not beyond:
         return clean
-    note = f"… (cut, {len(clean)} characters)"
+    note = f"… (cut, {len(text) if beyond else len(clean)} characters)"
     return clean[: limits.MESSAGE_CHARACTERS - len(note)] + note
 
 
