@@ -186,3 +186,13 @@ def test_order_of_conditions_changes_nothing(
     entries = listed({**conditions, **more})
     shuffled = data.draw(st.permutations(entries))
     assert compute(custom(*entries)) == compute(custom(*shuffled))
+
+
+def test_what_an_operator_says_of_the_turn_goes_before_the_words_of_its_reason() -> None:
+    told = {"reason": "ValueError", "message": "ValueError: not found"}
+    refused = compute(custom(condition("Ready", "False", **told)))
+    assert (refused.reason, refused.turn) == (Reason.CONFIGURATION_REFUSED, Turn.USER)
+    told["message"] += " (the operator's owner must act)"
+    reported = compute(custom(condition("Ready", "False", **told)))
+    assert (reported.reason, reported.turn) == (Reason.FAILURE_REPORTED, Turn.OWNER)
+    assert "correct the spec" not in reported.message
