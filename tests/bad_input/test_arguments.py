@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -102,14 +104,41 @@ def test_an_output_that_is_full(folder: Path) -> None:
         "class Crate(Resource[S, T], group='demo.example.com', version='v1'): pass\n"
     )
     with open("/dev/full", "w") as full:
-        ended = subprocess.run(
-            [sys.executable, "-m", "konstat.cli.main", "crd", "m.py"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        ended = _konstat("crd", "m.py", stdout=full)
     assert ended.returncode == 1
     assert ended.stderr == "Error: the output cannot be written: no space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["crd", "--help"]], ids=str)
+def test_help_for_an_output_that_is_full(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        ended = _konstat(*arguments, stdout=full)
+    assert ended.returncode == 1
+    assert ended.stderr == "Error: the output cannot be written: no space left on device\n"
+
+
+def test_a_reader_that_has_gone_is_no_verdict(folder: Path) -> None:
+    (folder / "x.json").write_text(json.dumps({"apiVersion": "v1", "kind": "ConfigMap"}))
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = _konstat("explain", "-f", "x.json", stdout=writing)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (3, "")
+
+
+def test_standard_input_that_is_closed(folder: Path) -> None:
+    command = [sys.executable, "-m", "konstat.cli.main", "explain", "-"]
+    closed = subprocess.run(
+        ["sh", "-c", '"$@" <&-', "sh", *command], capture_output=True, text=True
+    )
+    assert closed.returncode == 3
+    assert closed.stderr.startswith("Error: standard input is closed: pipe objects into it")
+
+
+def _konstat(*arguments: str, stdout: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "konstat.cli.main", *arguments]
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True)
 
 
 def _options(name: str) -> list[str]:

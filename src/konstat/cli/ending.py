@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
+import sys
 from types import FrameType
 from typing import Final, Never
 
@@ -36,6 +38,13 @@ def _terminate(number: int, frame: FrameType | None) -> Never:
 def output_problem(error: OSError) -> str:
     """What keeps an output from taking more; empty when ``error`` is something else."""
     return (error.strerror or "").lower() if error.errno in _OUTPUT_FULL else ""
+
+
+def drop_output() -> None:
+    """Let what is still to be written go nowhere: the interpreter would fail with it at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def printable(text: str) -> str:

@@ -24,6 +24,7 @@ import click
 from konstat.cli.ending import (
     EXIT_INTERRUPTED,
     EXIT_USER,
+    drop_output,
     output_problem,
     printable,
     tidy_up_on_sigterm,
@@ -126,7 +127,15 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     tidy_up_on_sigterm()
-    konstat(prog_name="konstat")
+    try:
+        konstat(prog_name="konstat")
+    except OSError as error:  # of an option that prints and ends, which is no command's
+        problem = output_problem(error)
+        if not problem:
+            raise
+        drop_output()
+        click.echo(f"Error: the output cannot be written: {problem}", err=True)
+        sys.exit(1)
 
 
 @contextlib.contextmanager
@@ -134,11 +143,14 @@ def _own_status(ctx: click.Context) -> Iterator[None]:
     """Errors leave a command whose statuses 1 and 2 are verdicts with a status of their own."""
     try:
         yield
-    except click.ClickException as error:
+    except (click.ClickException, BrokenPipeError) as error:
         command = COMMANDS.get(ctx.invoked_subcommand or "")
         if command is None or not command.exit_error:
             raise
-        error.show()
+        if isinstance(error, click.ClickException):
+            error.show()
+        else:
+            drop_output()
         ctx.exit(command.exit_error)
 
 

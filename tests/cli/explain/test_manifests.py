@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,10 @@ def _names(objects) -> list[str]:
     return [content["metadata"]["name"] for content in objects]
 
 
+def _list(items: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -29,8 +34,9 @@ def _names(objects) -> list[str]:
         json.dumps([DEPLOYMENT, OWNED]),
         f"---\n{json.dumps(DEPLOYMENT)}\n---\n\n---\n{json.dumps(OWNED)}\n",
         "\ufeff" + json.dumps([DEPLOYMENT, OWNED]),
+        json.dumps(_list([_list([DEPLOYMENT]), OWNED, _list(None)])),
     ],
-    ids=["list", "array", "documents", "byte order mark"],
+    ids=["list", "array", "documents", "byte order mark", "lists in a list"],
 )
 def test_every_form_of_several_objects_is_read(tmp_path: Path, text: str) -> None:
     file = tmp_path / "objects.yaml"
@@ -63,6 +69,8 @@ def test_a_folder_stands_for_its_manifests_in_order(tmp_path: Path) -> None:
         (b"kind: Pod", "document 1 has no apiVersion"),
         (b"apiVersion: v1\nkind: 5", "document 1 has no kind"),
         (b"apiVersion: v1\nkind: List\nitems: [null]", "item 1 is no Kubernetes object but a null"),
+        (b"apiVersion: v1\nkind: List\nitems: {a: 1}", "is a List whose items are a mapping"),
+        (b'{"kind":"List","items":[' * 480 + b"]}" * 480, "has lists in lists too deeply"),
         (b"[" * 100_000, "not usable YAML"),
         (b'{"a":' * 100_000, "not usable YAML"),
     ],
@@ -105,6 +113,20 @@ def test_what_no_other_object_owns_is_told() -> None:
     event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}}
     assert _names(gathered_from([OWNED, DEPLOYMENT, event]).resources) == ["a"]
     assert _names(gathered_from([OWNED]).resources) == ["b"]
+
+
+def test_objects_that_own_each_other_are_told_too() -> None:
+    ring = [_ringed("x", owner="y"), _ringed("y", owner="x")]
+    below = _ringed("z", owner="y")
+    assert _names(gathered_from([DEPLOYMENT, OWNED, *ring]).resources) == ["a", "x", "y"]
+    assert _names(gathered_from([_ringed("x", owner="x")]).resources) == ["x"]
+    # What hangs below the circle is not below a root either: better told twice than not at all.
+    assert "z" in _names(gathered_from([*ring, below]).resources)
+
+
+def _ringed(name: str, *, owner: str) -> dict[str, Any]:
+    metadata = {"name": name, "uid": name, "ownerReferences": [{"uid": owner}]}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,13 @@ def test_no_escape_sequence_of_a_status_reaches_the_terminal(make, condition, no
     assert all(c == "\n" or c.isprintable() for c in text)
 
 
+def test_what_a_foreign_condition_says_is_bounded(make, condition, now) -> None:
+    status = {"conditions": [condition("Ready", "False", "Bad", "m" * 1_000_000)]}
+    text = drawn(Gathered(resources=(make("x.io/v1", "Odd", "o", status=status),)), now, Layout())
+    assert "mmm … (cut)" in text
+    assert len(text) < 5000
+
+
 @given(st.text())
 def test_what_is_printable_is_one_line_without_control_characters(text: str) -> None:
     assert printable(text).isprintable()

@@ -79,6 +79,12 @@ def test_a_name_that_does_not_exist_is_waited_for() -> None:
     assert every.pending == ("there are no widgets.example.com in namespace demo",)
 
 
+def test_what_was_never_there_is_not_said_to_be_gone() -> None:
+    assert _look("gone").reached == ("Widget w does not exist in namespace demo",)
+    every = _watcher("gone", Target(kind=WIDGET)).look([], monotonic=0.0)
+    assert every.reached == ("there are no widgets.example.com in namespace demo",)
+
+
 def test_all_targets_and_all_objects_of_a_kind_must_be_as_wanted() -> None:
     good, bad = _node(status=_ready("True")), _node(name="v", uid="2", status=_ready("Unknown"))
     watcher = _watcher("ready", Target(kind=WIDGET))
@@ -172,7 +178,7 @@ def test_gone_means_those_that_were_there_at_first() -> None:
     going = _node(uid="1")
     assert not watcher.look([going], monotonic=1.0).decided
     assert watcher.look([_node(uid="2")], monotonic=2.0).reached == ("Widget w is gone",)
-    assert _look("delete").reached == ("what was named is gone",)
+    assert _look("delete").reached
 
 
 def test_what_keeps_an_object_from_going_is_named() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -159,6 +161,13 @@ def _exit_status(told: Sequence[Explanation]) -> int:
     return EXIT_UNKNOWN if state is State.UNKNOWN else EXIT_NOT_READY
 
 
+class _Console(Console):
+    """One whose end of a pipe is an error as any other; rich would exit with a verdict's status."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def _show(told: Sequence[Explanation], gathered: Gathered, *, source: str, json: bool) -> None:
     unread = tuple(sorted(f"{kind.resource} ({why})" for kind, why in gathered.unread.items()))
     if json:
@@ -171,7 +180,7 @@ def _show(told: Sequence[Explanation], gathered: Gathered, *, source: str, json:
         )
         click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
         return
-    console = Console(highlight=False, file=sys.stdout)
+    console = _Console(highlight=False, file=sys.stdout)
     width = console.width if console.is_terminal else None
     for number, one in enumerate(told):
         if number:

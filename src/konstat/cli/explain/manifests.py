@@ -31,7 +31,11 @@ def read_manifests(names: Iterable[str]) -> list[Content]:
     found: list[Content] = []
     for source, data in _texts(names):
         for number, document in enumerate(_documents(data, source), start=1):
-            found += _objects(document, f"{source}, document {number}")
+            place = f"{source}, document {number}"
+            try:
+                found += _objects(document, place)
+            except RecursionError as error:
+                raise UserError(f"{place} has lists in lists too deeply") from error
         if len(found) > limits.EXPLAIN_OBJECTS:
             raise UserError(
                 f"{source}: more than {limits.EXPLAIN_OBJECTS} objects: give fewer at a time"
@@ -43,7 +47,7 @@ def gathered_from(contents: Sequence[Content], *, word: str = "", name: str = ""
     """The objects as one moment of the world.
 
     Told are those of the kind ``word`` and the ``name``; without them all that belong to none of
-    the others. Events are never told, they only support.
+    the others, and those that own each other in a circle. Events are never told, they only support.
     """
     objects: dict[GroupKind, list[Content]] = {}
     for content in contents:
@@ -52,13 +56,25 @@ def gathered_from(contents: Sequence[Content], *, word: str = "", name: str = ""
         told = [c for c in contents if _is_called(c, word)]
         told = [c for c in told if name in ("", _metadata(c).get("name"))]
     else:
-        uids = {_metadata(c).get("uid") for c in contents}
-        told = [
-            c
-            for c in contents
-            if group_kind(c)[1] != "Event" and not uids.intersection(owner_uids(c))
-        ]
+        told = _roots([c for c in contents if group_kind(c)[1] != "Event"])
     return Gathered(resources=tuple(told), objects=objects)
+
+
+def _roots(contents: Sequence[Content]) -> list[Content]:
+    """Objects that no other one owns, and those that are below none of these."""
+    owned: dict[str, list[Content]] = {}
+    for content in contents:
+        for uid in owner_uids(content):
+            owned.setdefault(uid, []).append(content)
+    uids = {_uid(content) for content in contents}
+    roots = [c for c in contents if not uids.intersection(owner_uids(c))]
+    reached = {id(content) for content in roots}
+    left = list(roots)
+    while left:
+        below = [c for c in owned.get(_uid(left.pop()), ()) if id(c) not in reached]
+        reached.update(map(id, below))
+        left += below
+    return [*roots, *(c for c in contents if id(c) not in reached)]
 
 
 def group_kind(content: Content) -> GroupKind:
@@ -70,7 +86,7 @@ def group_kind(content: Content) -> GroupKind:
 def _texts(names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     for name in names:
         if name == STANDARD_INPUT:
-            yield "standard input", sys.stdin.buffer.read(limits.EXPLAIN_BYTES + 1)
+            yield "standard input", _standard_input()
             continue
         path = Path(name)
         try:
@@ -86,6 +102,13 @@ def _texts(names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         except (OSError, ValueError) as error:
             words = error.strerror if isinstance(error, OSError) else str(error)
             raise UserError(f"{name} cannot be read: {words}") from error
+
+
+def _standard_input() -> bytes:
+    stream = sys.stdin
+    if stream is None:  # closed by the shell (<&-)
+        raise UserError("standard input is closed: pipe objects into it, or name files with -f")
+    return stream.buffer.read(limits.EXPLAIN_BYTES + 1)
 
 
 def _documents(data: bytes, source: str) -> list[Any]:
@@ -116,19 +139,23 @@ def _objects(document: Any, place: str) -> list[Content]:
             " apiVersion, kind and metadata"
         )
     kind, version = document.get("kind"), document.get("apiVersion")
-    if isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list):
-        return [
-            _item(item, kind, version, f"{place}, item {n}")
-            for n, item in enumerate(document["items"], start=1)
-        ]
-    return [_checked(document, place)]
+    if not (isinstance(kind, str) and kind.endswith("List") and "items" in document):
+        return [_checked(document, place)]
+    items = document["items"] or ()  # null is how Go writes a list of nothing
+    if not isinstance(items, list | tuple):
+        raise UserError(f"{place} is a {kind} whose items are a {_type_name(items)}, not a list")
+    return [
+        content
+        for n, item in enumerate(items, start=1)
+        for content in _item(item, kind, version, f"{place}, item {n}")
+    ]
 
 
-def _item(item: Any, list_kind: str, version: Any, place: str) -> Content:
-    """An element of a list; those of typed lists do not name their kind."""
+def _item(item: Any, list_kind: str, version: Any, place: str) -> list[Content]:
+    """An element of a list, itself perhaps one; those of typed lists do not name their kind."""
     if isinstance(item, Mapping) and "kind" not in item and list_kind != "List":
         item = {"apiVersion": version, "kind": list_kind.removesuffix("List"), **item}
-    return _checked(item, place)
+    return _objects(item, place)
 
 
 def _checked(document: Any, place: str) -> Content:
@@ -184,6 +211,10 @@ _SHORT: Final[Mapping[str, tuple[str, ...]]] = {
     "Service": ("svc",),
     "StatefulSet": ("sts",),
 }
+
+
+def _uid(content: Content) -> str:
+    return reading.text(_metadata(content).get("uid"))
 
 
 def _metadata(content: Content) -> Mapping[str, Any]:

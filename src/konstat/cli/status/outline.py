@@ -18,7 +18,7 @@ from rich.text import Text
 from konstat.base import clock, limits
 from konstat.cli.status.tree import ConditionEntry, TreeNode
 from konstat.kinds import BY_KIND
-from konstat.readiness import Reason, State, Turn
+from konstat.readiness import Reason, State, Turn, wording
 
 # Verdicts that only repeat what the conditions say, which are drawn below.
 _TOLD_BY_CONDITIONS: Final = frozenset(
@@ -201,7 +201,7 @@ class _Outline:
                 age=age(entry.last_transition_time, now=self._now),
                 reason=reason,
             )
-            text = printable(entry.message)
+            text = wording.capped(printable(entry.message))
             if text not in told and not _is_good(entry):
                 told += f"{text}\n"
                 yield Remark(f"{inner}  ", reason, text, "")

@@ -113,8 +113,10 @@ class Watcher:
             self._first = {node.uid: _called(node) for node in nodes}
         left = [node for node in nodes if node.uid in self._first]
         if not left:
-            names = tuple(self._first.values()) or ("what was named",)
-            return Look(reached=tuple(f"{name} is gone" for name in names))
+            names = tuple(self._first.values())
+            # What was never there is as wanted, but may be a slip of the pen.
+            absent = () if names else tuple(self._absent(nodes))
+            return Look(reached=(*(f"{name} is gone" for name in names), *absent))
         return Look(pending=tuple(_stays(node) for node in left))
 
     def _remember_failures(self, waiting: Sequence[TreeNode], monotonic: float) -> None:
