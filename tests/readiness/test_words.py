@@ -77,6 +77,9 @@ def test_reasons_of_progress(reason: str) -> None:
         ("AsExpected", Sense.NOTHING),
         ("MinimumReplicasUnavailable", Sense.NOTHING),
         ("FailoverComplete", Sense.PROGRESS),
+        ("ProcessingCompleted", Sense.GOOD),
+        ("ProcessingNotCompleted", Sense.PROGRESS),
+        ("WaitingForJobCompleted", Sense.PROGRESS),
         ("", Sense.NOTHING),
     ],
 )

@@ -112,7 +112,7 @@ _BOUNDED: Final = word_set(
     order challenge report check upload download dump replay reboot replacement
     promotion transfer invocation command action remediation verification rotation failover
     switchover cleanup rebuild
-    rebalance
+    rebalance maintenance
     """
 )
 # "ActionSet" and "JobFlow" are several pieces of such work.

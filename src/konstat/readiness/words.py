@@ -103,7 +103,9 @@ def _weigh(words: Sequence[str]) -> Sense:
         # "SecretDeleted" tells of something else's end.
         senses = [Sense.PROGRESS if s is Sense.TERMINATING else s for s in senses]
     if Sense.FAILED not in senses and senses[0] is Sense.PROGRESS:
-        return Sense.PROGRESS
+        # "ProcessingCompleted" is over.
+        over = words[0].endswith("ing") and words[-1] in v.COMPLETED and senses[-1] is Sense.GOOD
+        return Sense.GOOD if over else Sense.PROGRESS
     for sense in _REASON_ORDER:
         if sense in senses:
             return sense
