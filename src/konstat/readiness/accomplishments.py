@@ -8,7 +8,7 @@ nothing speaks against the object and they tell of the whole; ``Accepted``, ``Sc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -77,7 +77,9 @@ def of_type(name: str, kind: str) -> int:
     return WHOLE if whole else STEP
 
 
-def _names_own(words: Iterable[str], kind: str) -> bool:
+def _names_own(words: Sequence[str], kind: str) -> bool:
+    if words[:1] in (("all",), ("every",)):
+        return True
     own = split(kind)
     return all(word in _OWN or word in own or f"{word}s" in own for word in words)
 

@@ -54,6 +54,8 @@ def _named(key: str) -> tuple[str, str]:
     A plain count of things is "plain"; nouns are plural.
     """
     words = [word for word in split(key) if word not in _NOISE]
+    if len(words) > 1 and words[-1] == "size":
+        words[-1] = "sizes"  # how large, of which there is a wanted and a present one
     rest = [word for word in words if word not in _SORTS and word != "not"]
     sorts = {_SORTS[word] for word in words if word in _SORTS}
     if len(rest) > 3 or len(sorts) > 1 or not _MEASURES.isdisjoint(rest):

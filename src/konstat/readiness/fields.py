@@ -9,21 +9,29 @@ and no more than `limits.READINESS_NODES` of them, no deeper than `limits.READIN
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
 from konstat.base import limits
 from konstat.readiness import accomplishments, counts, reading, wording
-from konstat.readiness.fieldtexts import first_text, is_condition, names_parts, text_beside
+from konstat.readiness.fieldtexts import (
+    Beside,
+    decides_for_parent,
+    first_text,
+    is_condition,
+    is_current,
+    names_parts,
+    text_beside,
+)
 from konstat.readiness.judging import DOUBT, of_condition
 from konstat.readiness.keys import KeyRole, names_kind, role_of_key
 from konstat.readiness.kindrule import KindRule, Meaning, Outcome
 from konstat.readiness.paths import found_at, joined, parse_path
 from konstat.readiness.signals import SOFT, WEAK, Reader, Signal, failure, of_outcome, shown
 from konstat.readiness.verdict import Evidence, Reason, State
-from konstat.readiness.vocabulary import SOFT_FAILURES, TERMINATING
-from konstat.readiness.words import Sense, has_ended, of_message, of_phase, split
+from konstat.readiness.vocabulary import SOFT_FAILURES
+from konstat.readiness.words import Sense, has_ended, is_not_ready, of_message, of_phase, split
 
 _INNER: Final = (
     "state", "status", "phase", "code", "health", "result", "value", "name", "currentStateSummary",
@@ -33,14 +41,6 @@ _HARMLESS: Final = frozenset(
     ("", "none", "null", "nil", "<nil>", "ok", "success", "no error", "{}")
 )
 _CONTAINERS: Final = (dict, list, tuple, Mapping)
-_NESTED_DECIDING: Final = ("Accepted", "Programmed")
-
-
-class Beside(NamedTuple):
-    """What stands side by side in one mapping: numbers, and names of versions."""
-
-    numbers: dict[str, int]
-    versions: list[str]
 
 
 class Walk:
@@ -157,6 +157,9 @@ class Walk:
                 self._worded(place, value, True)
             else:
                 self._mapping(value, place, depth + 1)
+        elif role is KeyRole.LACKING and value:
+            text = f"{place.removeprefix('status.')} lists {len(value)}"
+            self._say(State.PROGRESSING, Reason.COUNTS_NOT_MET, text, place, len(value))
         else:
             self._list(value, place, depth)
 
@@ -181,6 +184,8 @@ class Walk:
         """A list of conditions, or a mapping of them by their types."""
         if isinstance(value, Mapping):
             for name, raw in value.items():
+                if isinstance(raw, str | bool) and reading.three_valued(raw) != "Unknown":
+                    raw = {"status": raw}
                 self._condition(raw, place, depth > 0, name if isinstance(name, str) else "")
         else:
             for raw in value:
@@ -198,7 +203,7 @@ class Walk:
         if signal is DOUBT:
             self.doubted = True
         elif signal is not None:
-            if nested and _decides_for_parent(signal, place):
+            if nested and decides_for_parent(signal, place):
                 signal = msgspec.structs.replace(signal, decides=True)
             self.signals.append(signal)
         if raw.get("errors"):  # a list of what is wrong, whatever the status says
@@ -225,6 +230,11 @@ class Walk:
         elif role in (KeyRole.BAD_FLAG, KeyRole.ERROR) and value:
             full = wording.with_detail(shown(path, value), text_beside(node))
             self._say(State.FAILED, failure(key, full), full, path, value, False, nested)
+        elif role is KeyRole.WORK_FLAG and value:
+            ends = key.startswith(("delet", "terminat"))
+            state = State.TERMINATING if ends else State.PROGRESSING
+            reason = Reason.DELETING if ends else Reason.RECONCILING
+            self._say(state, reason, "", path, value, nested=nested)
         elif role is KeyRole.PAUSE_FLAG and value and not nested:
             self._say(State.SUSPENDED, Reason.PAUSED, "", path, value, True)
 
@@ -315,7 +325,7 @@ class Walk:
             word = value.get(key)
             path = joined(place, key)
             if isinstance(word, str) and not self._is_marked(path):
-                if of_phase(word) is Sense.COMPLETED and _is_current(place, value):
+                if of_phase(word) is Sense.COMPLETED and is_current(place, value):
                     self._good(path, word, accomplishments.WHOLE)
                 else:
                     self._phase(path, word, whole=False, node=value)
@@ -332,6 +342,7 @@ class Walk:
     ) -> None:
         sense = of_phase(word)
         if sense is Sense.NOTHING:
+            self.doubted = self.doubted or (whole and bool(word))
             return
         if whole and self.reader.pending and sense in (Sense.GOOD, Sense.READY):
             sense = Sense.COMPLETED if has_ended(word) else sense
@@ -349,6 +360,8 @@ class Walk:
         if node is not None:
             detail = text_beside(node)
             text = wording.with_detail(shown(path, word), detail)
+            if is_not_ready(word) and of_message(detail) is Sense.FAILED:
+                state = State.FAILED
             if state is State.FAILED:
                 reason = failure(word, detail)
         rank = SOFT if state is State.FAILED and not SOFT_FAILURES.isdisjoint(split(word)) else 0
@@ -426,7 +439,7 @@ class Walk:
         reason: Reason,
         text: str,
         path: str,
-        value: str | bool,
+        value: str | bool | int,
         decides: bool = False,
         nested: bool = False,
         rank: int = 0,
@@ -480,21 +493,3 @@ class Walk:
         for step in parse_path(place)[:-1]:
             parent = reading.mapping(parent).get(step)
         return reading.mapping(parent)
-
-
-def _decides_for_parent(signal: Signal, place: str) -> bool:
-    """Gateway API keeps the summaries of routes and policies per parent."""
-    return (
-        signal.state is State.READY
-        and signal.entry is not None
-        and signal.entry.type in _NESTED_DECIDING
-        and place.startswith(("status.parents[", "status.ancestors["))
-    )
-
-
-def _is_current(place: str, record: Mapping[str, Any]) -> bool:
-    """Whether a record tells how the object came to be as it is: not of its end, nor of a run."""
-    name = split(place.rpartition(".")[2])
-    kind = record.get("type") or record.get("action")
-    ends = isinstance(kind, str) and ("delete" in split(kind) or kind.lower() in TERMINATING)
-    return name[0] == "last" and "run" not in name and not ends

@@ -6,16 +6,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from konstat.readiness import reading, wording
 from konstat.readiness.keys import FALSE_WORDS
-from konstat.readiness.words import Sense, of_phase
+from konstat.readiness.signals import Signal
+from konstat.readiness.verdict import State
+from konstat.readiness.vocabulary import TERMINATING
+from konstat.readiness.words import Sense, of_phase, split
 
 _TEXTS: Final = (
     "message", "reason", "description", "statusMessage", "error", "errorMessage", "phaseReason",
     "stateReason", "statusReason", "phaseMessage", "detail", "details",
 )  # fmt: skip
+
+_NESTED_DECIDING: Final = ("Accepted", "Programmed")
+
+
+class Beside(NamedTuple):
+    """What stands side by side in one mapping: numbers, and names of versions."""
+
+    numbers: dict[str, int]
+    versions: list[str]
 
 
 def names_parts(node: Mapping[str, Any]) -> bool:
@@ -60,3 +72,21 @@ def first_text(value: Any) -> str:
         else:
             return ""
     return value if isinstance(value, str) else ""
+
+
+def decides_for_parent(signal: Signal, place: str) -> bool:
+    """Gateway API keeps the summaries of routes and policies per parent."""
+    return (
+        signal.state is State.READY
+        and signal.entry is not None
+        and signal.entry.type in _NESTED_DECIDING
+        and place.startswith(("status.parents[", "status.ancestors["))
+    )
+
+
+def is_current(place: str, record: Mapping[str, Any]) -> bool:
+    """Whether a record tells how the object came to be as it is: not of its end, nor of a run."""
+    name = split(place.rpartition(".")[2])
+    kind = record.get("type") or record.get("action")
+    ends = isinstance(kind, str) and ("delete" in split(kind) or kind.lower() in TERMINATING)
+    return name[0] == "last" and "run" not in name and not ends

@@ -16,10 +16,12 @@ import msgspec
 from konstat.base import limits
 from konstat.readiness import accomplishments, history, predicates, reading, wishes, wording
 from konstat.readiness.fields import Walk
+from konstat.readiness.fieldtexts import text_beside
 from konstat.readiness.kindrule import KindRule
 from konstat.readiness.signals import SOFT, UNSURE, WEAK, Reader, Signal, of_outcome
 from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State
+from konstat.readiness.words import Sense, of_message
 
 
 def by_conditions(subject: Subject, rule: KindRule | None = None) -> Readiness:
@@ -188,7 +190,8 @@ def _undecided(
             wording.sentence("the work has not ended yet", told.text),
             evidence=[told.evidence],
         )
-    if walk.doubted or walk.reader.bounded or not _convince(walk, signals):
+    doubted = walk.doubted or of_message(text_beside(subject.status)) is not Sense.NOTHING
+    if doubted or walk.reader.bounded or not _convince(walk, signals):
         return _nothing_decides(subject)
     return None
 

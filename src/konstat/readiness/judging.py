@@ -31,10 +31,12 @@ from konstat.readiness.vocabulary import COMPLETED, ENDED, NEGATION, SUSPENDED
 from konstat.readiness.words import (
     Sense,
     at_work,
+    begins_with_failure,
     is_left_out,
     of_message,
     of_reason,
     split,
+    waits,
 )
 
 BARE: Final = "(none)"
@@ -276,13 +278,14 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
     if role in ("running", "active"):
         if role == "running" and reader.bounded:
             return _signal(entry, State.PROGRESSING, Reason.RUNNING)
+        if entry.type == entry.reason == "Running":
+            # Of operators made with Ansible it says that a playbook runs just now.
+            return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
         worth = accomplishments.of_type(entry.type, reader.kind)
-        if role == "running" and "running" in split(entry.reason):
-            worth = accomplishments.STEP  # of Ansible operators it says that a playbook runs
         return _signal(entry, State.READY, Reason.CONDITIONS_MET, worth=worth)
     if role == "summary" and reason is Sense.TERMINATING:
         return _signal(entry, State.TERMINATING, Reason.DELETING)
-    if role != "supporting" and at_work(entry.reason):
+    if role != "supporting" and (at_work(entry.reason) or _denies(entry.reason, reason)):
         return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
     if role == "work":
         if entry.type in _ENDED and of_message(entry.message) is Sense.FAILED:
@@ -296,6 +299,11 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
     # To accept a request is not yet to do the work.
     decides = role == "summary" and (entry.type == "Ready" or not reader.pending)
     return _signal(entry, State.READY, Reason.CONDITIONS_MET, decides=decides, worth=worth)
+
+
+def _denies(reason: str, sense: Sense) -> bool:
+    """Whether a reason says itself that it is not so: "NotReady"."""
+    return sense is Sense.PROGRESS and split(reason)[0] == "not"
 
 
 def _is_denied(reason: str) -> bool:
@@ -331,7 +339,8 @@ def _when_false(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
     if role in ("bad", "suspended", "terminating"):
         return None
     if reason is Sense.FAILED:
-        return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
+        said = f"invalid {entry.reason}" if entry.type == "Valid" else entry.reason
+        return _signal(entry, State.FAILED, failure(said, entry.message))
     if entry.severe and role not in _STRANGE:
         return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
     if role in _STRANGE and entry.reason in _UNDER_WAY:
@@ -353,10 +362,15 @@ def _not_met(entry: Entry, reason: Sense) -> Signal:
         return _signal(entry, State.SUSPENDED, Reason.PAUSED)
     if reason is Sense.TERMINATING:
         return _signal(entry, State.TERMINATING, Reason.DELETING)
-    if reason is not Sense.PROGRESS:
-        said = of_message(entry.message)
-        if said is Sense.FAILED or (said is Sense.NOTHING and _says_refused(entry)):
-            return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
+    said = of_message(entry.message)
+    if reason is Sense.PROGRESS:
+        failed = said is Sense.FAILED and begins_with_failure(entry.message)
+        failed = failed and not waits(entry.reason)
+    else:
+        failed = said is Sense.FAILED or (said is Sense.NOTHING and _says_refused(entry))
+    if failed:
+        invalid = "invalid" if split(entry.type)[-1:] == ("valid",) else ""
+        return _signal(entry, State.FAILED, failure(entry.reason or invalid, entry.message))
     return _signal(entry, State.PROGRESSING, Reason.CONDITION_NOT_MET)
 
 
@@ -373,6 +387,8 @@ def _when_unknown(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
         return None
     if role == "supporting" and entry.reason.lower() in _NOT_ASKED:
         return None
+    if reason is Sense.FAILED and _is_denied(entry.reason):
+        reason = Sense.UNKNOWN  # "NoData"
     if role in ("summary", "work", "progress") and reason is Sense.FAILED and not entry.odd:
         return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
     if role == "work":

@@ -35,6 +35,8 @@ class KeyRole(IntEnum):
     REASON = 13  # of a phase: bad news only
     VERSION = 14  # what is there now, to be compared with what is to be there
     WHOLE = 15  # a mapping that sums the object up, such as `cluster`
+    LACKING = 16  # a list of the parts that are not ready
+    WORK_FLAG = 17  # a boolean of which True is work under way
 
 
 _PHASES: Final = word_set(
@@ -62,6 +64,7 @@ _GENERATIONS: Final = word_set(
     """
 )
 _WHOLES: Final = word_set("cluster conditionstatus overall summary overallstatus")
+_LACKING: Final = word_set("unready notready unhealthymembers unreadymembers unreadynodes")
 _FLAGS: Final = word_set("ready healthy available isready ishealthy readytouse applied")
 _SIDE_FLAG_WORDS: Final = word_set(
     """
@@ -90,6 +93,14 @@ _SKIPPED: Final = word_set(
     """
     history events managedfields conditionhistory lastappliedconfiguration inventory
     spec template warnings relatedobjects retries attempts versions images endpoints
+    """
+)
+# Words of progress that are settings, or nouns, as names of fields.
+_NO_WORK: Final = word_set(
+    """
+    retry retries rollback failover switchover startup wait partial partially requires require
+    needs initialization bootstrap progress yellow deferred loading binding queueing importing
+    exporting processing registering throttling
     """
 )
 _ERROR_ENDS: Final = word_set(
@@ -148,6 +159,7 @@ def _exact(bare: str) -> KeyRole | None:
         (_PHASES, KeyRole.PHASE),
         (_FLAGS, KeyRole.FLAG),
         (_WHOLES, KeyRole.WHOLE),
+        (_LACKING, KeyRole.LACKING),
         (_RECORDS, KeyRole.RECORD),
         (_SKIPPED, KeyRole.SKIP),
     ):
@@ -167,6 +179,8 @@ def _flag(words: tuple[str, ...], last: str) -> KeyRole:
         return KeyRole.PART if words[0] in v.NEGATION else KeyRole.BAD_FLAG
     if last in v.SUSPENDED and words[0] not in v.NEGATION:
         return KeyRole.PAUSE_FLAG
+    if (last in v.PROGRESS and last not in _NO_WORK) or last in ("deleting", "terminating"):
+        return KeyRole.PART if words[0] in v.NEGATION else KeyRole.WORK_FLAG
     if words[0] in _COUNTED or last in _COUNTED or last in ("replicas", "nodes", "instances"):
         return KeyRole.COUNT
     return KeyRole.PART

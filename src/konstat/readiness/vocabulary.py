@@ -34,6 +34,7 @@ FAILURE: Final = word_set(
     couldnt unrecoverable irrecoverable undeliverable unexpected rolledback cancelled canceled
     backoff outage unprocessable interrupted impaired diverged orphaned splitbrain deadlock
     inaccessible warning warnings warn dropped diskfull storagefull ignored faulty
+    irreconcilable
     """
 )
 # Of these, those that an object shows on its way too.
@@ -137,7 +138,7 @@ USERS: Final = word_set(
     incompatible nonexistent policy disallowed rejected refused kubeconfig argument arguments
     undefined mismatch unrecognized hostname url uri spec specification input inputs expression
     auth authentication authorization accessdenied found exist allowed supported accepted
-    insufficient
+    insufficient retriable retryable
     """
 )
 
@@ -170,7 +171,7 @@ NOT_YET: Final = word_set(
     complete completed synced created reconciled bound established attached connected up active
     scheduled programmed assigned configured joined registered finished succeeded reported
     observed published issued healthy live online loaded elected updated uptodate processed
-    reachable applied populated propagated launched bootstrapped resolved done current latest
+    applied populated propagated launched bootstrapped resolved done current latest
     converged
     """
 )
@@ -178,7 +179,7 @@ NOT_FAILED: Final = word_set(
     """
     found supported allowed permitted accepted valid enough authorized authenticated exist
     exists granted compatible admitted unique implemented recognized acceptable provided
-    specified defined declared
+    specified defined declared reachable
     """
 )
 
@@ -200,6 +201,11 @@ MESSAGE_PROGRESS: Final = (
     "in progress", "waiting ", "not yet", "being ", "pending", "still ", "will be ", " until ",
     "creating", "provisioning",
 )  # fmt: skip
+# A message that begins so reports a failure, whatever its reason says of the next attempt.
+MESSAGE_STARTS: Final = (
+    "cannot ", "can't ", "could not ", "couldn't ", "failed to ", "error ", "error: ", "unable to ",
+    "failed: ", "failure: ", "fatal",
+)  # fmt: skip
 # What cannot be done yet is a wait: "cannot be modified until 'available'".
 MESSAGE_WAITS: Final = ("cannot", "can't", "could not", "unable to", "must be", "not allowed")
 MESSAGE_USERS: Final = (
@@ -209,5 +215,6 @@ MESSAGE_USERS: Final = (
     "not allowed", "quota", "credentials", "no matches for", "malformed", "unknown field",
     "is missing", "incorrect",
     "does not have", "doesn't have", "not permitted", "no such", "cannot parse", "yaml", "template",
-    "accumulating", "immutable", "conflicts with",
+    "accumulating", "immutable", "authentication failed", "bad password",
+    "wrong password", "conflicts with",
 )  # fmt: skip

@@ -38,7 +38,8 @@ _JOINED: Final = {
     ("powering", "down"): "poweringdown", ("cooling", "down"): "cooldown",
     ("winding", "down"): "scalingdown", ("slow", "down"): "slowdown",
     ("cool", "down"): "cooldown", ("count", "down"): "countdown", ("spin", "up"): "startup",
-    ("clean", "up"): "cleanup", ("set", "up"): "setup", ("catching", "up"): "catchup",
+    ("setting", "up"): "startup", ("clean", "up"): "cleanup", ("set", "up"): "setup",
+    ("catching", "up"): "catchup",
     ("backed", "up"): "backedup", ("scaled", "up"): "scaledup", ("scale", "up"): "scaleup",
     ("dead", "line"): "deadline", ("dead", "letter"): "deadletter", ("fail", "safe"): "failsafe",
     ("error", "free"): "errorfree", ("id", "le"): "idle", ("o", "k"): "ok",
@@ -148,6 +149,8 @@ def _denied(negation: str, word: str, following: Sequence[str]) -> Sense:
         return Sense.FAILED
     if word in v.NOT_YET:
         return Sense.PROGRESS
+    if negation == "not" and word in v.GOOD:
+        return Sense.FAILED
     at_work = word in v.PROGRESS if negation == "no" else is_progress(word)
     if at_work or word in v.SUSPENDED or word in v.TERMINATING:
         return Sense.GOOD
@@ -189,7 +192,7 @@ def of_phase(text: str) -> Sense:
     if len(words) == 1 and words[0] in v.ALONE:
         return Sense[v.ALONE[words[0]]]
     senses = _senses(words)
-    if words[0] in _WAITS:
+    if words[0] in _WAITS or ("/" in text and _falls_short(text)):
         return Sense.PROGRESS
     for sense in _WORST_FIRST:
         if sense in senses:
@@ -207,6 +210,11 @@ def of_phase(text: str) -> Sense:
     return Sense.GOOD
 
 
+def is_not_ready(phase: str) -> bool:
+    """Whether a phase says only that the object is not ready, and not why."""
+    return split(phase) in (("not", "ready"), ("notready",), ("unready",), ("not", "available"))
+
+
 def has_ended(phase: str) -> bool:
     """Whether bounded work says by this word that it was done: "Processed", "valid"."""
     words = split(phase)
@@ -217,6 +225,28 @@ def at_work(reason: str) -> bool:
     """Whether a reason plainly says that work is under way, by a word of the table."""
     words = split(reason)
     return of_reason(reason) is Sense.PROGRESS and any(word in v.PROGRESS for word in words)
+
+
+def _falls_short(text: str) -> bool:
+    """Whether a text holds numbers such as "2/3" that differ."""
+    for part in text.replace("(", " ").replace(")", " ").split():
+        numbers = part.split("/")
+        if len(numbers) > 1 and all(n.isdecimal() for n in numbers) and len(set(numbers)) > 1:
+            return True
+    return False
+
+
+def waits(reason: str) -> bool:
+    """Whether a reason begins with waiting, so that what follows is what is waited for."""
+    return split(reason)[:1] in _WAITING
+
+
+_WAITING: Final = frozenset((word,) for word in _WAITS)
+
+
+def begins_with_failure(message: str) -> bool:
+    """Whether a message reports a failure in its first words."""
+    return message[:16].lstrip().lower().startswith(v.MESSAGE_STARTS)
 
 
 def is_left_out(reason: str) -> bool:
