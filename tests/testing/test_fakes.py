@@ -420,3 +420,45 @@ async def test_conditions_that_are_not_there() -> None:
     assert settled.condition("Stalled") is None
     assert settled.says("Stalled") is None
     assert settled.message("Stalled") == ""
+
+
+async def test_a_call_without_await_is_told_as_on_a_cluster() -> None:
+    async def forgets(trial: Trial, context: TrialContext) -> None:
+        context.status.main.good()
+        context.status.hidden.good()
+        context.apply(config("settings"))  # pyright: ignore[reportUnusedCoroutine]
+
+    settled = await attempt(forgets, trial())
+    assert settled.says("Ready") == ("Unknown", "NotAwaited")
+    assert "context.apply(…) was called without await" in settled.message("Ready")
+
+
+async def test_two_wishes_for_one_child_are_refused_as_on_a_cluster() -> None:
+    async def wavers(trial: Trial, context: TrialContext) -> None:
+        context.status.hidden.good()
+        for text in texts:
+            wanted = ConfigMap(metadata={"name": "settings"}, data={"text": text})
+            await context.apply(wanted, component=context.status.main)
+
+    texts = ["one", "one"]
+    context: FakeContext[Trial] = FakeContext()
+    assert (await attempt(wavers, trial(), context)).says("Ready") == ("True", "Ready")
+    texts = ["one", "two"]
+    settled = await attempt(wavers, trial(), context)
+    assert settled.says("Ready") == ("False", "ManifestError")
+    assert "applied twice in one attempt" in settled.message("Ready")
+    texts = ["three"]
+    assert (await attempt(wavers, trial(), context)).says("Ready") == ("True", "Ready")
+
+
+async def test_arguments_that_are_none_are_refused_as_on_a_cluster() -> None:
+    options: dict[str, Any] = {}
+
+    async def mistaken(trial: Trial, context: TrialContext) -> None:
+        await context.apply(config("settings"), **options)
+
+    options = {"component": "main"}
+    assert (await attempt(mistaken, trial())).says("Ready") == ("Unknown", "TypeError")
+    options = {"judge": lambda _: True}
+    settled = await attempt(mistaken, trial())
+    assert "returned True: return a konstat.readiness.Readiness" in settled.message("Ready")

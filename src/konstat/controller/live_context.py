@@ -6,15 +6,16 @@ applied leaves its readiness as evidence, and a failure leaves the blame.
 
 from __future__ import annotations
 
-import inspect
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from functools import cache, wraps
-from typing import Any, Literal, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Literal, TypeVar
 
 from konstat.base import clock, limits
 from konstat.client import Client
+from konstat.controller.calls import Calls, awaitable
 from konstat.controller.context import Context
+from konstat.controller.evidence import blame, require_component, require_readiness
 from konstat.controller.secrecy import Secrets, is_secret
 from konstat.controller.views import Views
 from konstat.errors import AttemptOver, KonstatError, ManifestError, NamesakeError
@@ -28,29 +29,15 @@ from konstat.services.events import EventType
 from konstat.services.metrics import Metrics
 from konstat.status import Component
 from konstat.status.condition import usable_message, usable_reason
-from konstat.status.outcome import is_refusal, reason_of, text_of, turn_of
 from konstat.writing import Applied, Applier, Owner, delete_child
 from konstat.writing.apply import OnConflict, OnImmutable
-from konstat.writing.manifest import hash_of, hash_on, prepare
+from konstat.writing.manifest import prepare, refuse_second_wish
 
-F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R", bound=Resource[Any, Any])
 C = TypeVar("C", bound=Resource[Any, Any])
 
 # Records an event about the resource: reason, message, type.
 Record = Callable[[str, str, EventType], None]
-
-
-def _awaitable(method: F) -> F:
-    """Notes each call of an async method, so that one without await is told of, not lost."""
-
-    @wraps(method)
-    def call(self: LiveContext[Any], *args: Any, **options: Any) -> Any:
-        begun = method(self, *args, **options)
-        self.note_call(begun)
-        return begun
-
-    return cast("F", call)
 
 
 class LiveContext(Context[R]):
@@ -80,7 +67,7 @@ class LiveContext(Context[R]):
         self._wanted: set[tuple[str, str, str, str]] = set()
         # Of those, what was applied, as it was then.
         self._applied: dict[tuple[str, str, str, str], Snapshot] = {}
-        self._calls: list[Coroutine[Any, Any, Any]] = []
+        self.calls = Calls()
         self._open = True
         self.secrets = Secrets()
 
@@ -90,17 +77,7 @@ class LiveContext(Context[R]):
         Returns the calls that were never awaited, such as ``context.apply(…)``.
         """
         self._open = False
-        forgotten = _unbegun(self._calls)
-        for call in forgotten:
-            call.close()
-        self._calls.clear()
-        return [f"context.{call.__name__}(…)" for call in forgotten]
-
-    def note_call(self, call: Coroutine[Any, Any, Any]) -> None:
-        """Remember a call until it is awaited."""
-        if len(self._calls) >= limits.CALLS_NOTED:
-            self._calls = _unbegun(self._calls)
-        self._calls.append(call)
+        return self.calls.end()
 
     def _require_open(self, *, alive: bool = False) -> None:
         """Raise AttemptOver after the end; with ``alive`` also when a deletion came between (F46).
@@ -119,7 +96,7 @@ class LiveContext(Context[R]):
     def client(self) -> Client:
         return self._client
 
-    @_awaitable
+    @awaitable
     async def apply(
         self,
         manifest: Any,
@@ -135,18 +112,14 @@ class LiveContext(Context[R]):
         metadata = content.get("metadata")
         name = metadata.get("name") if isinstance(metadata, Mapping) else ""
         label = f"{kind.kind} {name or ''}"
-        if not isinstance(component, Component | None):
-            raise TypeError(
-                f"context.apply({label}, component={component!r}): give a component of"
-                " context.status"
-            )
+        require_component(component, label)
         try:
             self._require_open(alive=True)
             applied = await self._apply(
                 content, cls, on_conflict=on_conflict, on_immutable=on_immutable
             )
         except KonstatError as error:
-            self._observe(label, _blame(error), component)
+            self._observe(label, blame(error), component)
             raise
         self._report(applied)
         self._observe(label, self._judge(applied, judge), component)
@@ -175,7 +148,7 @@ class LiveContext(Context[R]):
             namespace=self.resource.namespace,
         )
         if key in self._applied:
-            _refuse_second_wish(self._applied[key], prepare(content, kind=kind, owner=owner))
+            refuse_second_wish(self._applied[key], prepare(content, kind=kind, owner=owner))
         applied = await self._applier.apply(
             content,
             kind=kind,
@@ -226,10 +199,10 @@ class LiveContext(Context[R]):
                 generation=applied.snapshot.generation,
             )
         if judge is not None:
-            return _readiness(judge(applied.snapshot.content), applied.snapshot)
+            return require_readiness(judge(applied.snapshot.content), applied.snapshot)
         return compute(applied.snapshot.content, related=self._views, now=clock.now())
 
-    @_awaitable
+    @awaitable
     async def delete(
         self, kind: type[Resource[Any, Any]], name: str, *, namespace: str = ""
     ) -> bool:
@@ -256,7 +229,7 @@ class LiveContext(Context[R]):
             store = self._views.store(found.kind, found.namespace)
             await delete_child(self._client, found, store, writer=self._views.writer)
 
-    @_awaitable
+    @awaitable
     async def prune(self, kinds: Iterable[type[Resource[Any, Any]]]) -> list[str]:
         pruned: list[str] = []
         if isinstance(kinds, type):  # one class alone, which can be iterated over as well
@@ -313,33 +286,9 @@ class LiveContext(Context[R]):
         )
 
 
-def _unbegun(calls: Iterable[Coroutine[Any, Any, Any]]) -> list[Coroutine[Any, Any, Any]]:
-    return [call for call in calls if inspect.getcoroutinestate(call) == inspect.CORO_CREATED]
-
-
 def _require_class(cls: Any, where: str) -> None:
     if not (isinstance(cls, type) and issubclass(cls, Resource)):
         raise ManifestError(f"{where} takes a Resource class such as ConfigMap, not {cls!r}")
-
-
-def _refuse_second_wish(earlier: Snapshot, wanted: Mapping[str, Any]) -> None:
-    """Two wishes for one object would be written in turns at each attempt, for ever."""
-    if hash_on(earlier) != hash_of(wanted):
-        raise ManifestError(
-            f"{earlier.ref} is applied twice in one attempt with other content: put it all"
-            " into one manifest, or give the second object another name"
-        )
-
-
-def _readiness(verdict: Any, child: Snapshot) -> Readiness:
-    if isinstance(verdict, Readiness):
-        return verdict
-    if inspect.iscoroutine(verdict):
-        verdict.close()
-    raise TypeError(
-        f"judge= of {child.ref} returned {verdict!r}: return a konstat.readiness.Readiness, from a"
-        " function that is not async"
-    )
 
 
 @cache
@@ -348,15 +297,3 @@ def shape_of_class(cls: type[Resource[Any, Any]]) -> Shape | None:
     if not issubclass(cls.status_type, Status):
         return None
     return shape_of_schema(resource_schema(cls))
-
-
-def _blame(error: KonstatError) -> Readiness:
-    """What an error while applying a child says of it: refused is bad, unanswered is unknown."""
-    return Readiness(
-        state=State.FAILED if is_refusal(error) else State.UNKNOWN,
-        reason=usable_reason(reason_of(error)),
-        message=usable_message(text_of(error)),
-        turn=turn_of(error),
-        evidence=(),
-        generation=0,
-    )

@@ -16,9 +16,17 @@ import msgspec
 
 from konstat.base import clock, limits
 from konstat.client import Client
-from konstat.controller.attempt import AttemptFunction, Ended, refused_spec, run_attempt
+from konstat.controller.attempt import (
+    AttemptFunction,
+    Ended,
+    not_awaited,
+    refused_spec,
+    run_attempt,
+)
+from konstat.controller.calls import Calls, awaitable
 from konstat.controller.context import Context
 from konstat.controller.controller import Controller
+from konstat.controller.evidence import blame, require_component, require_readiness
 from konstat.controller.views import CAUSES
 from konstat.errors import (
     FormerChild,
@@ -37,14 +45,13 @@ from konstat.objects.kind import Kind
 from konstat.objects.model import Status
 from konstat.objects.resource import Resource, stored_status
 from konstat.objects.snapshot import Snapshot
-from konstat.readiness import Judge, Readiness, State, Turn, compute
+from konstat.readiness import Judge, Turn, compute
 from konstat.status import Component, Ending, Outcome, Settlement, plan, refused, settle
 from konstat.status.condition import find, usable_message, usable_reason
-from konstat.status.outcome import is_refusal, reason_of, text_of, turn_of
 from konstat.testing.fake_world import Children, FakeWorld
 from konstat.writing import Owner, prepare
 from konstat.writing.apply import OnConflict, OnImmutable
-from konstat.writing.manifest import refuse_namesake
+from konstat.writing.manifest import refuse_namesake, refuse_second_wish
 
 R = TypeVar("R", bound=Resource[Any, Any])
 C = TypeVar("C", bound=Resource[Any, Any])
@@ -98,6 +105,8 @@ class FakeContext(Context[R]):
         self._readable: frozenset[tuple[str, str]] = frozenset()
         self._begun: Resource[Any, Any] | None = None
         self._wished: set[tuple[Kind, str, str]] = set()
+        self._held: dict[tuple[Kind, str, str], Snapshot] = {}
+        self.calls = Calls()
 
     @property
     def resource(self) -> R:
@@ -137,7 +146,7 @@ class FakeContext(Context[R]):
         self._resource = completed
         self._draft = stored_status(status_type, completed.raw("status"))
         self._findings = []
-        self._wished = set()
+        self._wished, self._held, self.calls = set(), {}, Calls()
         self.applied, self.deleted, self.events = [], [], []
         self._world.add(resource.kind, completed.content)
         if first:
@@ -175,6 +184,7 @@ class FakeContext(Context[R]):
         own = self._resource.uid if self._resource is not None else ""
         return tuple(s.content for s in self._world.all() if s.uid != own)
 
+    @awaitable
     async def apply(
         self,
         manifest: Any,
@@ -188,13 +198,14 @@ class FakeContext(Context[R]):
         content = manifest.content if isinstance(manifest, Resource) else manifest
         name = str((content.get("metadata") or {}).get("name") or "")
         label = f"{cls.kind.kind} {name}"
+        require_component(component, label)
         try:
             child = self._apply(content, cls.kind)
         except KonstatError as error:
-            self._observe(label, _blame(error), component)
+            self._observe(label, blame(error), component)
             raise
         judged = (
-            judge(child.content)
+            require_readiness(judge(child.content), child)
             if judge is not None
             else compute(child.content, related=self._world, now=clock.now())
         )
@@ -205,7 +216,8 @@ class FakeContext(Context[R]):
         metadata = content.get("metadata") or {}
         space = str(metadata.get("namespace") or self.resource.namespace)
         # Wanted whether or not it can be applied: a refused child is not to be pruned.
-        self._wished.add((kind, space if kind.namespaced else "", str(metadata.get("name"))))
+        key = (kind, space if kind.namespaced else "", str(metadata.get("name")))
+        self._wished.add(key)
         self._require(kind)
         owner = self._owner
         wanted = prepare(content, kind=kind, owner=owner)
@@ -217,8 +229,11 @@ class FakeContext(Context[R]):
             except FormerChild:
                 if not self._world.delete(live):
                     raise
+        if key in self._held:
+            refuse_second_wish(self._held[key], wanted)
         self.applied.append(wanted)
-        return self._world.apply(kind, wanted)
+        self._held[key] = self._world.apply(kind, wanted)
+        return self._held[key]
 
     def _class_of(self, manifest: Any) -> type[Resource[Any, Any]]:
         if not isinstance(manifest, Mapping):
@@ -242,6 +257,7 @@ class FakeContext(Context[R]):
             raise ManifestError(f"apiVersion {api_version!r}, kind {kind!r} {problem}")
         return cls
 
+    @awaitable
     async def delete(
         self, kind: type[Resource[Any, Any]], name: str, *, namespace: str = ""
     ) -> bool:
@@ -260,6 +276,7 @@ class FakeContext(Context[R]):
             self._world.delete(found)
             self.deleted.append(f"{found.kind.kind} {found.name}")
 
+    @awaitable
     async def prune(self, kinds: Iterable[type[Resource[Any, Any]]]) -> list[str]:
         pruned: list[str] = []
         for cls in kinds:
@@ -387,6 +404,9 @@ async def attempt(
         ended = refused_spec(error)
     else:
         ended = await run_attempt(function, resource, fake, timeout_seconds=timeout_seconds)
+        forgotten = fake.calls.end()
+        if forgotten and ended.outcome.ending is Ending.OBSERVED:
+            ended = not_awaited(forgotten)
     return _attempted(resource, fake, ended)
 
 
@@ -458,18 +478,6 @@ def _as_stored(resource: Resource[Any, Any]) -> Resource[Any, Any]:
     )
     content = {**resource.content, "metadata": msgspec.to_builtins(metadata)}
     return type(resource).from_content(content)
-
-
-def _blame(error: KonstatError) -> Readiness:
-    """What an error while applying a child says of it, as on a cluster."""
-    return Readiness(
-        state=State.FAILED if is_refusal(error) else State.UNKNOWN,
-        reason=usable_reason(reason_of(error)),
-        message=usable_message(text_of(error)),
-        turn=turn_of(error),
-        evidence=(),
-        generation=0,
-    )
 
 
 def _problems(unavailable: Unavailable) -> dict[tuple[str, str], KindUnavailable]:

@@ -128,3 +128,15 @@ def hash_of(wanted: Mapping[str, Any]) -> str:
 def hash_on(live: Snapshot) -> str:
     """The hash of the manifest that was applied last to a child; empty if none was."""
     return live.annotations.get(APPLIED_ANNOTATION, "")
+
+
+def refuse_second_wish(earlier: Snapshot, wanted: Mapping[str, Any]) -> None:
+    """Raise ManifestError when an attempt wants one child in two ways, which would take turns.
+
+    ``earlier`` is the child as the attempt applied it, ``wanted`` the next prepared manifest.
+    """
+    if hash_on(earlier) != hash_of(wanted):
+        raise ManifestError(
+            f"{earlier.ref} is applied twice in one attempt with other content: put it all"
+            " into one manifest, or give the second object another name"
+        )
