@@ -78,3 +78,11 @@ def test_any_json_reads_as_events(told: list[Any], dated: bool) -> None:
     if found is not None:
         found.first_by_text()
     events.newest(told, {"X"})
+
+
+def test_what_lasts_because_of_the_oldest_event_may_change_when_that_expires(build: Any) -> None:
+    told = [build.event("p", "X", "m", ago=ago, since=ago) for ago in (600, 0)]
+    found = events.fresh(told, {"X"}, now=build.now)
+    assert found is not None
+    assert found.is_lasting
+    assert found.until == build.now + timedelta(seconds=600)

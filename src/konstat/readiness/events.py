@@ -45,7 +45,7 @@ class Told(NamedTuple):
 
 
 class Telling(NamedTuple):
-    """Fresh events of one matter; never empty. ``until`` is when they stop being fresh.
+    """Fresh events of one matter; never empty. ``until`` is when that may change.
 
     ``is_lasting`` says that they have been told for longer than things take to settle.
     """
@@ -101,7 +101,9 @@ def fresh(
     span = max(lasts) - min(firsts) if firsts and lasts else None
     lasting = span is None or span.total_seconds() >= limits.UNHEALTHY_GRACE_SECONDS
     dated = len(lasts) == len(counted) and now is not None
-    until = reading.later(max(lasts), seconds=limits.EVENT_FRESH_SECONDS) if dated else None
+    # Without the oldest of them the others may not have lasted.
+    end = min if lasting else max
+    until = reading.later(end(lasts), seconds=limits.EVENT_FRESH_SECONDS) if dated else None
     return Telling(tuple(sorted(counted, key=_order)), lasting, until)
 
 
