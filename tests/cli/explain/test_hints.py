@@ -41,6 +41,11 @@ def test_a_silent_controller_is_asked_for() -> None:
     assert next_steps([node])[-1].endswith("responsible for Widget: is it running?")
 
 
+def test_where_nothing_decides_a_rule_can_be_given() -> None:
+    node = _node("Widget", Reason.NO_RULE, api_version="example.com/v1")
+    assert next_steps([node])[-1].endswith("--rules FILE takes a rule")
+
+
 def test_names_of_files_cannot_smuggle_commands_in() -> None:
     assert next_steps([_node("Pod", Reason.STALLED, name="x; rm -rf /")]) == (
         "kubectl describe pod 'x; rm -rf /' -n demo",

@@ -40,6 +40,8 @@ def _steps(chain: Sequence[TreeNode], cause: TreeNode) -> Iterator[str]:
         yield _describe(cause)
     if cause.reason in _NOBODY_AT_WORK:
         yield f"the log of the controller that is responsible for {cause.kind}: is it running?"
+    if cause.reason == Reason.NO_RULE:
+        yield f"what {cause.kind}'s documentation says of its status: --rules FILE takes a rule"
 
 
 def _describe(node: TreeNode) -> str:
