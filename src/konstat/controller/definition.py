@@ -9,6 +9,7 @@ CustomResourceDefinition itself, for which an operator needs no right, only when
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -23,6 +24,8 @@ from konstat.objects.kind import Kind
 from konstat.objects.resource import Resource
 from konstat.status.condition import find
 
+log = logging.getLogger("konstat.controller")
+
 ResourceClass = type[Resource[Any, Any]]
 
 INSTALL = "install the CRD that `konstat crd` prints (or run with --install-crds)"
@@ -33,7 +36,11 @@ async def why_not_served(client: Client, kind: Kind) -> str:
 
     Never raises for an answer that does not come: what is not known is left out.
     """
-    versions = await _served_versions(client, kind)
+    try:
+        versions = await _served_versions(client, kind)
+    except (APIError, TransportError) as error:
+        log.debug("the versions of %s could not be looked at: %s", kind.resource, error)
+        versions = []
     if versions and kind.version not in versions:
         return (
             f"{kind.resource} is wanted in version {kind.version}, and the cluster serves"
