@@ -99,7 +99,7 @@ async def test_a_stuck_deletion_runs_into_the_timeout_and_names_the_finalizer(
     patch = {"metadata": {"finalizers": None}}
     await cluster.client.patch(ConfigMap, name, patch, type="merge", namespace=place)
     status, out, _ = await cluster.konstat("wait", f"cm/{name}", "--for=gone")
-    assert (status, out) == (0, "what was named is gone\n")
+    assert (status, out) == (0, f"ConfigMap {name} does not exist in namespace {place}\n")
 
 
 async def test_what_is_absent_is_missing_and_words_nobody_knows_are_errors(

@@ -79,6 +79,20 @@ def test_a_name_that_does_not_exist_is_waited_for() -> None:
     assert every.pending == ("there are no widgets.example.com in namespace demo",)
 
 
+def test_nothing_is_decided_on_what_was_before_the_server_went() -> None:
+    stalled = {"conditions": [{"type": "Stalled", "status": "True"}]}
+    for look in (
+        _look("ready", _node(status=stalled)),
+        _look("ready", _node(status=_ready("True"))),
+    ):
+        assert look.decided
+        away = look.without_news("connection\x1b refused")
+        assert not away.decided
+        assert away.pending == ("no news from the server: connection refused",)
+    waiting = _look("ready").without_news("refused")
+    assert len(waiting.pending) == 2
+
+
 def test_what_was_never_there_is_not_said_to_be_gone() -> None:
     assert _look("gone").reached == ("Widget w does not exist in namespace demo",)
     every = _watcher("gone", Target(kind=WIDGET)).look([], monotonic=0.0)

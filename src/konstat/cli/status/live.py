@@ -68,7 +68,7 @@ class World:
                 self._listed, self._unlisted = await read_children(
                     self._client, self._listed_kinds, namespace=self._namespace, plan=self._plan
                 )
-            except TransportError:
+            except* TransportError:  # of one kind, or of several that were asked for at once
                 # The informers go on by themselves too; until then it is said.
                 self._listed, self._unlisted = {}, dict.fromkeys(self._listed_kinds, "no answer")
             self._was_listed.set()
@@ -90,6 +90,11 @@ class World:
                     f"{informer.kind.resource} cannot be watched ({informer.state}):"
                     f" {informer.problem}"
                 )
+
+    @property
+    def problem(self) -> str:
+        """Why nothing is heard now of resources that were read before; empty when all is well."""
+        return next((i.problem for i in self._resources.values() if i.problem), "")
 
     def gathered(self) -> Gathered:
         """The world now."""
@@ -113,6 +118,8 @@ class World:
 
     def _wanted(self) -> Iterable[Content]:
         for informer in self._resources.values():
+            if informer.state in ("forbidden", "not installed"):
+                continue  # what was read before may long be gone
             for snapshot in informer.store.list():
                 if self._plan.name in ("", snapshot.name):
                     yield snapshot.content

@@ -192,7 +192,8 @@ class _Waiting:
                 world.require()
                 world.changed.clear()
                 trees = build(world.gathered(), now=clock.now())
-                self._last = watcher.look(trees, monotonic=clock.monotonic())
+                look = watcher.look(trees, monotonic=clock.monotonic())
+                self._last = look.without_news(world.problem) if world.problem else look
                 if self._last.decided or not self._timeout_seconds:
                     return
                 self._show()

@@ -59,6 +59,11 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     def decided(self) -> bool:
         return bool(self.reached or self.doomed)
 
+    def without_news(self, problem: str) -> Look:
+        """What it means while the server cannot be asked: nothing is decided on what was before."""
+        line = printable(f"no news from the server: {problem}")
+        return Look(pending=(line, *self.pending), again_seconds=self.again_seconds)
+
 
 class Watcher:
     """Looks at the objects of ``targets`` again and again.
