@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from click.testing import Result
 from story import eventually, said
 
 from konstat.base import limits
+from konstat.cli.dev import _stop
 from konstat.cli.dev_files import SourceFiles
 from konstat.client import Client
 from konstat.client.config import load_config
@@ -137,6 +139,24 @@ async def test_the_operator_follows_its_files(write: Write, folder: Path) -> Non
         assert run.stop() == 0
     assert "Traceback" not in run.text()
     assert not (folder / "dev.kubeconfig").exists()
+
+
+async def test_an_operator_that_does_not_end_is_killed_and_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(limits, "DEV_STOP_SECONDS", 0.2)
+    stubborn = (
+        "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True);"
+        " signal.pause()"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", stubborn, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"up\n"
+    await _stop(process)
+    assert await process.wait() == -signal.SIGKILL
+    assert "did not end within 0.2 s of SIGTERM: killed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

@@ -128,6 +128,11 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
     try:
         async with asyncio.timeout(limits.DEV_STOP_SECONDS):
             await process.wait()
+    except TimeoutError:
+        click.echo(
+            f"── the operator did not end within {limits.DEV_STOP_SECONDS:g} s of SIGTERM: killed"
+            " (does it catch CancelledError, or block the event loop?)"
+        )
     finally:
         # After the time-out, and when a second signal cancels the wait.
         if process.returncode is None:
