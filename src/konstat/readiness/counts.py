@@ -72,6 +72,78 @@ def _plural(words: Sequence[str]) -> str:
     return f"{noun}s" if noun and not noun.endswith("s") and noun in _PLAIN else noun
 
 
+class _Have(NamedTuple):
+    """A number of parts that are there, and where the number that is wanted may stand.
+
+    ``good`` tells that these parts do what they are there for, ``whole`` that they are the object.
+    """
+
+    key: str
+    good: bool
+    whole: bool
+    spec_keys: tuple[str, ...]
+    beside: str
+    beside_named: bool
+
+
+class _Plan(NamedTuple):
+    """What the numbers of one mapping mean, by their names alone."""
+
+    have: tuple[_Have, ...]
+    lacking: tuple[str, ...]
+    there: tuple[tuple[str, tuple[str, ...]], ...]  # what exists, and what the spec may call it
+
+
+def _plan(keys: tuple[str, ...]) -> _Plan:
+    wanted: dict[str, tuple[str, bool]] = {}
+    named = [(key, *_named(key)) for key in keys]
+    for key, sort, noun in named:
+        if sort == "wanted" or (sort == "plain" and noun not in wanted):
+            wanted[noun] = key, sort == "wanted"
+    have: list[_Have] = []
+    for key, sort, noun in named:
+        if sort == "have":
+            beside, beside_named = _beside(wanted, noun)
+            good = not _GOOD.isdisjoint(split(key))
+            whole = not noun or noun in _WHOLES
+            spec_keys = _spec_keys(noun, other=noun in wanted)
+            have.append(_Have(key, good, whole, spec_keys, beside, beside_named))
+    there = [(wanted[n][0], _spec_keys(n)) for n in _WHOLES if n in wanted and not wanted[n][1]]
+    lacking = tuple(key for key, sort, _ in named if sort == "lacking")
+    return _Plan(tuple(have), lacking, tuple(there))
+
+
+_remembered = lru_cache(maxsize=limits.READINESS_CACHED_WORDS)(_plan)
+
+
+def _beside(wanted: Mapping[str, tuple[str, bool]], noun: str) -> tuple[str, bool]:
+    """The number in the same mapping that belongs to a noun; to none, that of the whole."""
+    found = wanted.get(noun)
+    if found is None and not noun:
+        found = next((wanted[name] for name in _WHOLES if name in wanted), None)
+        if found is None and len(wanted) == 1:
+            found = next(iter(wanted.values()))
+    if found is None and noun in _WHOLES:
+        found = wanted.get("")
+    return found or ("", False)
+
+
+_WHOLES: Final = ("replicas", "instances", "nodes", "members", "pods")
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def _spec_keys(noun: str, *, other: bool = False) -> tuple[str, ...]:
+    """Where the spec asks for a number of things: under their name, else as that of the whole.
+
+    With ``other`` only under the same name: the status itself says what is wanted.
+    """
+    if not noun:
+        return _SCALES
+    head, *tail = noun.split()
+    own = head + "".join(word.capitalize() for word in tail)
+    return (own,) if other or noun.split()[-1] not in _PLAIN else (own, *_SCALES)
+
+
 def signals(
     numbers: Mapping[str, int],
     content: Mapping[str, Any],
@@ -79,93 +151,61 @@ def signals(
     *,
     nested: bool,
     bounded: bool,
-) -> Iterator[Signal]:
+) -> list[Signal]:
     """The signals of the numbers in one mapping; ``content`` is the object at the root only."""
-    wanted: dict[str, _Wanted] = {}
-    have: list[tuple[str, str, int]] = []
-    for key, value in numbers.items():
-        sort, noun = _named(key)
-        if sort == "wanted" or (sort == "plain" and noun not in wanted):
-            wanted[noun] = _Wanted(joined(place, key), value, sort == "wanted")
-        elif sort == "have":
-            have.append((joined(place, key), noun, value))
-        elif sort == "lacking" and value > 0 and not bounded:
-            yield _short(joined(place, key), value, "", nested)
+    keys = tuple(numbers)
+    plan = _remembered(keys) if len(keys) <= limits.READINESS_CACHED_KEYS else _plan(keys)
     spec = reading.mapping(content.get("spec"))
-    for path, noun, value in have:
-        asked = _asked(spec, noun, other=noun in wanted) or _beside(wanted, noun)
-        if asked is None:
-            continue
-        if value < asked.number:
-            text = f"{_shown(path)} is {value} of {asked.number} ({asked.path})"
-            yield _short(path, value, text, nested)
-        elif asked.number > 0 and not _GOOD.isdisjoint(split(path.rpartition(".")[2])):
-            decides = not nested and asked.by_spec and "ready" in path.lower()
-            worth = _worth(asked, noun, nested=nested)
-            evidence = Evidence(path, value)
-            yield Signal(
-                State.READY, Reason.CONDITIONS_MET, "", evidence, decides, nested, 7, worth=worth
-            )
+    found = [
+        _short(joined(place, key), numbers[key], "", nested)
+        for key in plan.lacking
+        if numbers[key] > 0 and not bounded
+    ]
+    for have in plan.have:
+        signal = _compared(have, numbers, spec, place, nested)
+        if signal is not None:
+            found.append(signal)
     if not nested:
-        yield from _scaling(spec, wanted)
+        for key, spec_keys in plan.there:
+            name, number = _asked(spec, spec_keys)
+            if numbers[key] < number:
+                path = joined(place, key)
+                text = f"{_shown(path)} is {numbers[key]} of {number} (spec.{name})"
+                found.append(_short(path, numbers[key], text, nested=False))
+    return found
 
 
-class _Wanted(NamedTuple):
-    """How many are wanted; ``named`` tells that the field says so, and not only how many exist."""
-
-    path: str
-    number: int
-    named: bool = True
-    by_spec: bool = False
-
-
-def _beside(wanted: Mapping[str, _Wanted], noun: str) -> _Wanted | None:
-    """The number in the same mapping that belongs to a noun; to none, that of the whole."""
-    found = wanted.get(noun)
-    if found is None and not noun:
-        found = next((wanted[name] for name in _WHOLES if name in wanted), None)
-        if found is None and len(wanted) == 1:
-            found = next(iter(wanted.values()))
-    return found or (None if noun not in _WHOLES else wanted.get(""))
-
-
-_WHOLES: Final = ("replicas", "instances", "nodes", "members", "pods")
-
-
-def _worth(asked: _Wanted, noun: str, *, nested: bool) -> int:
-    if nested or not asked.named:
-        return accomplishments.NEUTRAL
-    return accomplishments.WHOLE if not noun or noun in _WHOLES else accomplishments.PART
+def _compared(
+    have: _Have, numbers: Mapping[str, int], spec: Mapping[str, Any], place: str, nested: bool
+) -> Signal | None:
+    value = numbers[have.key]
+    name, number = _asked(spec, have.spec_keys)
+    if not name:
+        if not have.beside:
+            return None
+        number = numbers[have.beside]
+    if value < number:
+        path = joined(place, have.key)
+        where = f"spec.{name}" if name else joined(place, have.beside)
+        return _short(path, value, f"{_shown(path)} is {value} of {number} ({where})", nested)
+    if number <= 0 or not have.good:
+        return None
+    worth = accomplishments.NEUTRAL
+    if not nested and (name or have.beside_named):
+        worth = accomplishments.WHOLE if have.whole else accomplishments.PART
+    decides = bool(name) and not nested and "eady" in have.key
+    evidence = Evidence(joined(place, have.key), value)
+    return Signal(State.READY, Reason.CONDITIONS_MET, "", evidence, decides, nested, 7, worth=worth)
 
 
-@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
-def _camel(noun: str) -> str:
-    head, *tail = noun.split()
-    return head + "".join(word.capitalize() for word in tail)
-
-
-def _asked(spec: Mapping[str, Any], noun: str, *, other: bool = False) -> _Wanted | None:
-    """The number that the spec asks for: under the same name, else that of the whole.
-
-    With ``other`` only under the same name: the status itself says what is wanted.
-    """
-    keys = (_camel(noun), *_SCALES) if noun else _SCALES
-    whole = not noun or (not other and noun.split()[-1] in _PLAIN)
-    for key in keys if whole else keys[:1]:
-        value = spec.get(key)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return _Wanted(f"spec.{key}", value, by_spec=True)
-    return None
-
-
-def _scaling(spec: Mapping[str, Any], wanted: Mapping[str, _Wanted]) -> Iterator[Signal]:
-    """Fewer replicas exist than the spec asks for."""
-    for noun in _WHOLES:
-        there = wanted.get(noun)
-        asked = None if there is None or there.named else _asked(spec, noun)
-        if there is not None and asked is not None and there.number < asked.number:
-            text = f"{_shown(there.path)} is {there.number} of {asked.number} ({asked.path})"
-            yield _short(there.path, there.number, text, nested=False)
+def _asked(spec: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, int]:
+    """The first number under one of the keys, and that key; empty where there is none."""
+    for key in keys:
+        if key in spec:
+            value = spec[key]
+            if type(value) is int:
+                return key, value
+    return "", 0
 
 
 def _short(path: str, value: int, text: str, nested: bool) -> Signal:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -142,19 +143,21 @@ def _awaited(text: str, path: str) -> Signal:
 # --- weighing -------------------------------------------------------------------------------
 
 
+_READY: Final = State.READY
+
+
 def _weighed(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness:
     signals = walk.signals
     if walk.reader.bounded and any(s.reason is Reason.COMPLETED and s.decides for s in signals):
         signals = [s for s in signals if not _is_past(s)]
-    worst = _worst(signals)
-    if worst is not None and worst.state is not State.READY:
+    if any(s.state is not _READY for s in signals):
         signals = _in_doubt(subject, walk, signals)
         worst = _worst(signals)
-    if worst is not None and worst.state in (State.PROGRESSING, State.UNKNOWN):
-        worst = _at_rest(signals) or worst
-    if worst is not None and worst.state is not State.READY:
-        return _not_ready(subject, worst, signals)
-    if not any(s.decides and s.state is State.READY for s in signals):
+        if worst is not None and worst.state in (State.PROGRESSING, State.UNKNOWN):
+            worst = _at_rest(signals) or worst
+        if worst is not None and worst.state is not _READY:
+            return _not_ready(subject, worst, signals)
+    if not any(s.decides for s in signals):
         undecided = _undecided(subject, rule, walk, signals)
         if undecided is not None:
             return undecided
@@ -263,7 +266,7 @@ def _prominence(signal: Signal) -> tuple[bool, int, str, str]:
 
 def _ready(subject: Subject, walk: Walk, signals: list[Signal]) -> Readiness:
     good = sorted(signals, key=_prominence)
-    true = [s.name for s in good if s.name and s.evidence.value == "True"]
+    true = [s.true_type for s in good if s.true_type]
     message = _are_true(tuple(true)) if true else good[0].text
     if subject.generation > 1 and not walk.dated and not walk.generations:
         message += "; the status does not say for which generation"

@@ -62,6 +62,8 @@ def of_condition(
     about = get("observedGeneration")
     if about is None:
         stale, dated = 0, False
+    elif about == generation and generation and type(about) is int:
+        stale, dated = 0, True
     else:
         seen = reading.integer(about)
         stale, dated = (seen if generation and seen != generation else 0), seen != 0
@@ -199,7 +201,8 @@ def _explained(
         nested=entry.nested,
         decides=role in ("summary", "work"),
     )
-    return signal and msgspec.structs.replace(signal, entry=entry)
+    true_type = entry.type if entry.status == "True" and not entry.nested else ""
+    return signal and msgspec.structs.replace(signal, entry=entry, true_type=true_type)
 
 
 def _flatters(entry: Entry, role: TypeRole, outcome: Outcome | Meaning) -> bool:
@@ -256,6 +259,7 @@ def _signal(
         rank=_RANKS.get(entry.type, 4) + (5 if entry.nested else 0),
         entry=entry,
         worth=accomplishments.NEUTRAL if entry.nested else worth,
+        true_type=entry.type if entry.status == "True" and not entry.nested else "",
     )
 
 

@@ -35,8 +35,9 @@ def at(value: Any, *path: str) -> Any:
 
 def group_and_kind(content: Any) -> tuple[str, str]:
     """The group (empty for the core one) and kind that an object names."""
-    group, slash, _ = text(at(content, "apiVersion")).rpartition("/")
-    return (group if slash else "", text(at(content, "kind")))
+    content = mapping(content)
+    group, slash, _ = text(content.get("apiVersion")).rpartition("/")
+    return (group if slash else "", text(content.get("kind")))
 
 
 def text(value: Any) -> str:

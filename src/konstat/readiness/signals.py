@@ -52,7 +52,8 @@ class Signal(msgspec.Struct, frozen=True):
     pause of the whole object. ``nested`` tells
     that it is about a part of the object. ``rank`` orders signals of one state, the telling ones
     first. A good condition is kept as ``entry`` only: its text is made when it is told.
-    ``worth`` (`accomplishments`) is that of good news where nothing decides.
+    ``worth`` (`accomplishments`) is that of good news where nothing decides; ``true_type`` the type
+    of the object's own condition that is True.
     """
 
     state: State
@@ -65,6 +66,7 @@ class Signal(msgspec.Struct, frozen=True):
     turn: Turn | None = None
     entry: Entry | None = None
     worth: int = accomplishments.NEUTRAL
+    true_type: str = ""
 
     @property
     def text(self) -> str:
