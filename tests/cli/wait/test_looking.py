@@ -115,6 +115,13 @@ def test_a_final_failure_dooms_at_once_and_names_the_cause() -> None:
     assert "no such zone" in look.doomed[0]
 
 
+def test_whose_turn_it_is_is_said_once() -> None:
+    for text in ("no such zone", "no such zone (the user must act)"):
+        stalled = {"type": "Stalled", "status": "True", "reason": "NoZone", "message": text}
+        [line] = _look("ready", _node(status={"conditions": [stalled]})).doomed
+        assert line.endswith("no such zone (the user must act)")
+
+
 def _failed_job() -> TreeNode:
     condition = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}
     content = {

@@ -154,10 +154,11 @@ class Watcher:
         return printable(f"{_called(node)}: {_told(node)}")
 
     def _doom(self, node: TreeNode) -> str:
-        return printable(
-            f"{_called(node)} will not be {self._goal.text}: {_told(node)}"
-            f" ({TURN_TEXTS[node.turn]})"
-        )
+        told = _told(node)
+        turn = f"({TURN_TEXTS[node.turn]})"
+        # An operator of konstat's ends its message with it.
+        ending = "" if told.endswith(turn) else f" {turn}"
+        return printable(f"{_called(node)} will not be {self._goal.text}: {told}{ending}")
 
 
 # Conditions of which True means that the object works; no failed object gets them.
