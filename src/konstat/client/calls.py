@@ -59,7 +59,7 @@ class _ListMetadata(msgspec.Struct, rename="camel", gc=False):
 class _List(msgspec.Struct, gc=False):
     metadata: _ListMetadata = msgspec.field(default_factory=_ListMetadata)
     # A list without objects says so with [] or null; what has no items is none.
-    items: list[msgspec.Raw] | None | msgspec.UnsetType = msgspec.UNSET
+    items: list[msgspec.Raw] | msgspec.UnsetType | None = msgspec.UNSET
 
 
 _list_decoder = msgspec.json.Decoder(_List)
