@@ -101,8 +101,8 @@ _GOOD_ENDS: Final = word_set(
     rolledout issued generated elected discovered enabled satisfied met passed uptodate insync
     finished fetched built pushed resumed mounted reserved admitted activated propagated
     authenticated authorized signed imported exported downloaded uploaded formatted compliant
-    supported set responsive joinable schedulable functional balanced provided synchronized synchronised
-    formed delivered enforced stored verified active
+    supported set responsive joinable schedulable functional balanced provided synchronized
+    synchronised formed delivered enforced stored verified active
     """
 )
 _SUMMARY_ENDS: Final = frozenset(("ready", "available", "healthy"))
