@@ -37,7 +37,10 @@ class FilePath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("it is empty: name a file, or leave the option out", param, ctx)
-        return super().convert(value, param, ctx)
+        try:
+            return super().convert(value, param, ctx)
+        except ValueError as error:
+            self.fail(f"{value!r} is not the name of a file: {error}", param, ctx)
 
 
 def name_problem(text: str) -> str:
