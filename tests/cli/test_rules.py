@@ -117,8 +117,10 @@ def test_there_may_not_be_any_number(run_konstat, folder: Path) -> None:
 
 
 def test_the_example_of_the_documentation(run_konstat, write) -> None:
+    page = DOCUMENTED.partition("## Rules of your own")[2]
+
     def shown(language: str) -> str:
-        return re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENTED, re.M | re.S)[0]
+        return re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)[0]
 
     write("widgets.yaml", shown("yaml"))
     write("widgets.py", shown("python"))
@@ -131,3 +133,15 @@ def test_the_example_of_the_documentation(run_konstat, write) -> None:
     write("widget.yaml", f"{head}\nspec: {{size: 0}}\n")
     result = run_konstat("explain", "-f", "widget.yaml", "--rules", "widgets.py")
     assert "is Ready (ScaledToZero)" in result.stdout
+
+
+def test_the_first_example_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = dict(re.findall(r"^```(python|text)\n(.*?)^```$", DOCUMENTED, re.M | re.S)[:2])
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "generation": 3},
+        "status": {"observedGeneration": 2},
+    }
+    exec(blocks["python"], {"deployment": deployment})
+    assert capsys.readouterr().out == blocks["text"]
