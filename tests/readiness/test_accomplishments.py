@@ -139,6 +139,39 @@ def test_a_further_step_never_convinces(worths: list[int]) -> None:
     assert accomplishments.convince(worths) or not more
 
 
+GOOD = (*STEPS, *WHOLES.split(), "Ready", "Active", "AgentHealthy", "StorageReady", "Running")
+BAD = ("Progressing", "Degraded", "Upgrading", "StorageFailed", "NetworkUnavailable")
+FLAGS = ("valid", "synced", "created", "agentReady")
+TRISTATE = ("True", "Unknown", "False")
+
+
+@given(
+    st.dictionaries(st.sampled_from(GOOD), st.sampled_from(TRISTATE), min_size=1, max_size=4),
+    st.dictionaries(st.sampled_from(BAD), st.sampled_from(TRISTATE), max_size=2),
+    st.dictionaries(st.sampled_from(FLAGS), st.booleans(), max_size=2),
+    st.data(),
+)
+def test_worse_news_never_makes_ready(
+    good: dict[str, str], bad: dict[str, str], flags: dict[str, bool], data: st.DataObject
+) -> None:
+    def verdict() -> Readiness:
+        said = [*good.items(), *bad.items()]
+        listed = [{"type": name, "status": status} for name, status in said]
+        return judged({"conditions": listed, "observedGeneration": 1, **flags})
+
+    before = verdict()
+    which = data.draw(st.sampled_from(sorted({*good, *bad, *flags})))
+    if which in flags:
+        flags[which] = False
+    elif which in good:
+        place = TRISTATE.index(good[which])
+        good[which] = data.draw(st.sampled_from(TRISTATE[place:]))
+    else:
+        place = TRISTATE.index(bad[which])
+        bad[which] = data.draw(st.sampled_from(TRISTATE[: place + 1]))
+    assert before.ready or not verdict().ready
+
+
 # --- good and bad news at once ----------------------------------------------------------------
 
 

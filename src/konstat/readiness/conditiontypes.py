@@ -44,7 +44,7 @@ _EXACT: Final[dict[str, TypeRole]] = {
         AllComponentsReady AllComponentsHealthy ready available healthy
         """,
     ),
-    **_types("work", "Succeeded Complete Completed Finished Done Successful JobComplete"),
+    **_types("work", "Succeeded Complete Completed Finished Done Successful Success JobComplete"),
     **_types(
         "supporting",
         """
@@ -108,7 +108,7 @@ _GOOD_ENDS: Final = word_set(
 _SUMMARY_ENDS: Final = frozenset(("ready", "available", "healthy"))
 _WARNS: Final = word_set(
     """
-    pressure exhausted low full overloaded saturated mismatch drift drifted skipped
+    unavailable pressure exhausted low full overloaded saturated mismatch drift drifted skipped
     """
 )
 # Words that make a type tell of something other than the object's own health.
@@ -136,6 +136,8 @@ def role_of(name: str, kind: str) -> TypeRole:
     if exact is not None:
         return "supporting" if exact in ("summary", "work") and bare != name else exact
     words = split(bare)
+    if words[:1] == ("is",) and bare[2:] in _EXACT:
+        return _EXACT[bare[2:]]
     own = split(kind)
     if own and words[-1:] and words[: len(own)] == own and words[-1] in _SUMMARY_ENDS:
         between = words[len(own) : -1]
