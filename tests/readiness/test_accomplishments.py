@@ -125,6 +125,11 @@ def test_flags_words_and_records(status: dict[str, Any], state: State) -> None:
     assert judged(status).state is state
 
 
+def test_a_schedule_counts_runs_of_the_past() -> None:
+    assert judged({"phase": "Active", "failed": 1}, kind="CronWorkflow").ready
+    assert not judged({"phase": "Active", "failed": 1}).ready
+
+
 def test_worths() -> None:
     assert accomplishments.of_type("DashboardSynchronized", "GrafanaDashboard") == 3
     assert accomplishments.of_type("DependenciesSatisfied", "Widget") == accomplishments.STEP
@@ -226,6 +231,7 @@ def test_a_condition_may_call_itself_an_error() -> None:
         ("Healthy", "False", "Starting", "", State.PROGRESSING),
         ("Valid", "False", "", "", State.FAILED),
         ("SideValid", "Unknown", "noop", "", None),
+        ("EvaluationDetected", "False", "NoData", "", None),
         ("Ready", "True", "NotReady", "", State.PROGRESSING),
         ("Ready", "Unknown", "NoData", "", State.UNKNOWN),
         ("Ready", "False", "Unpacking", "cannot unpack: no such image", State.FAILED),

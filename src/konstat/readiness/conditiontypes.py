@@ -121,7 +121,7 @@ _ASIDE: Final = word_set(
 )
 # Of which neither value is news of the object's own state.
 _ASIDE_ENDS: Final = word_set(
-    "allowed possible supported eligible paused resumable permitted capable drainable"
+    "detected allowed possible supported eligible paused resumable permitted capable drainable"
 )
 
 

@@ -104,7 +104,7 @@ class Walk:
         if beside.numbers:
             content = {} if nested and place not in self.wholes else self.content
             self.signals += counts.signals(
-                beside.numbers, content, place, nested=nested, bounded=self.reader.bounded
+                beside.numbers, content, place, nested=nested, bounded=self.reader.counts_runs
             )
         if beside.versions:
             self.signals += counts.moving(node, place, nested=nested)

@@ -342,6 +342,8 @@ def _bad_reason(entry: Entry) -> Reason:
 def _when_false(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
     if role in ("bad", "suspended", "terminating"):
         return None
+    if reason is Sense.FAILED and role in _STRANGE and _is_denied(entry.reason):
+        return None  # "NoData" of something that nobody knows
     if reason is Sense.FAILED:
         said = f"invalid {entry.reason}" if entry.type == "Valid" else entry.reason
         return _signal(entry, State.FAILED, failure(said, entry.message))

@@ -98,6 +98,8 @@ class Reader:
         self.rule = rule
         known = None if rule is None else rule.work
         self.bounded = is_bounded(kind) if known is None else known
+        # A schedule counts the runs of the past, good and bad.
+        self.counts_runs = self.bounded or is_scheduled(kind)
         # Bounded work that leaves no thing of its own, which could be ready.
         self.pending = self.bounded and not leaves_result(kind)
         self.ignored = frozenset(rule.ignore if rule else ())
@@ -133,6 +135,12 @@ def is_bounded(kind: str) -> bool:
     if words[-2:] in (("health", "check"), ("service", "export"), ("service", "import")):
         return False
     return bool(words) and words[-1] in _BOUNDED and words[0] not in _SCHEDULED
+
+
+def is_scheduled(kind: str) -> bool:
+    """Whether objects of a kind start work again and again, by its name."""
+    words = split(kind)
+    return words[:1] in (("cron",), ("scheduled",)) or words[-1:] == ("schedule",)
 
 
 def leaves_result(kind: str) -> bool:
