@@ -35,6 +35,7 @@ ANYTHING = st.text(st.characters(exclude_categories=()), max_size=20)
         (["status", "pods", "--kubeconfig", ""], "it is empty: name a file"),
         (["status", "--kubeconfig", "a\0b"], "'a\\x00b' is not the name of a file"),
         (["status", "--kubeconfig", "\ud800"], "'\\ud800' is not the name of a file"),
+        (["nodes", "--processes", "a\0b"], "'a\\x00b' is not the name of a file"),
         (["run", "x.py", "-n", ""], "it is empty: name a namespace"),
         (["run", "x.py", "-n", "ok", "-n", "Not"], "'Not' is not a DNS label"),
         (["serve", "--kubeconfig", ""], "it is empty: name a file"),

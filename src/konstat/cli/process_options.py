@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
+from konstat.cli.settings import FilePath
 from konstat.errors import UserError
 from konstat.nodes import ProcessRuntime
 from konstat.nodes.addresses import LOCAL_PODS
@@ -68,7 +69,7 @@ _OPTIONS: Final = (
         "--processes",
         "files",
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=FilePath(),
         metavar="FILE",
         help="The same from a YAML list of image, command and env.",
     ),
