@@ -67,7 +67,7 @@ def test_S2a_reconciling_and_stalled_together_are_failed() -> None:
         assert "contradicts" in verdict.message
 
 
-@pytest.mark.parametrize("status", ["", None, "Degraded", 1, [], "yes"])
+@pytest.mark.parametrize("status", ["", None, "Sideways", 1, [], "yes"])
 def test_S2a_a_status_that_is_no_status_is_unknown(status: Any) -> None:
     assert seen(compute(custom(condition("Ready", status)))) == (
         State.UNKNOWN,

@@ -52,6 +52,8 @@ _OWN: Final = word_set(
     full entire total ack sync reconcile reconciliation apply operator
     """
 )
+# Types that are named after the part which they tell of.
+_THINGS: Final = frozenset(("Deployment", "StatefulSet", "DaemonSet", "Service"))
 # What is looked at before the work begins.
 _BEFORE: Final = word_set(
     """
@@ -68,6 +70,8 @@ def of_type(name: str, kind: str) -> int:
     words = split(name.rpartition("/")[2])
     if not words:
         return NEUTRAL
+    if name in _THINGS:
+        return PART
     last, before = words[-1], words[:-1]
     if not _names_own(before, kind):
         if not _BEFORE.isdisjoint(before):

@@ -44,7 +44,9 @@ _EXACT: Final[dict[str, TypeRole]] = {
         AllComponentsReady AllComponentsHealthy ready available healthy
         """,
     ),
-    **_types("work", "Succeeded Complete Completed Finished Done Successful Success JobComplete"),
+    **_types(
+        "work", "Succeeded Complete Completed Finished Done Successful Success Succeed JobComplete"
+    ),
     **_types(
         "supporting",
         """
@@ -53,6 +55,7 @@ _EXACT: Final[dict[str, TypeRole]] = {
         UpToDate Updated Admitted Verified Reachable Enforced Launched Joined Promoted Initialised
         Uploaded Stored Loaded Attested Signed Issued Paired Exposed Schedulable Compliant
         Responsive Offered ContinuousArchiving ACK.ResourceSynced ResourceSynced
+        Deployment StatefulSet DaemonSet Service
         """,
     ),
     **_types(
@@ -102,7 +105,7 @@ _GOOD_ENDS: Final = word_set(
     finished fetched built pushed resumed mounted reserved admitted activated propagated
     authenticated authorized signed imported exported downloaded uploaded formatted compliant
     supported set responsive joinable schedulable functional balanced provided synchronized
-    synchronised formed delivered enforced stored verified active
+    synchronised formed delivered enforced stored verified active addressable
     """
 )
 _SUMMARY_ENDS: Final = frozenset(("ready", "available", "healthy"))

@@ -20,7 +20,8 @@ from konstat.readiness.verdict import Evidence, Reason, State
 from konstat.readiness.vocabulary import word_set
 from konstat.readiness.words import split
 
-_HAVE: Final = word_set("ready available updated healthy running current online up")
+_HAVE: Final = word_set("ready available updated healthy running current online up uptodate actual")
+_ASKED: Final = word_set("desired expected wanted target")
 _WANTED: Final = word_set("desired total expected wanted target size all")
 _NOISE: Final = word_set("number count of num scheduled")
 # Of those that are there, the ones that do what they are there for.
@@ -29,6 +30,7 @@ _PLAIN: Final = word_set(
     """
     replicas replica nodes node instances instance members member pods pod brokers
     servers workers copies machines machine shards tablets masters proxies routers volumes
+    resources clusters scale
     """
 )
 _SCALES: Final = (
@@ -56,6 +58,8 @@ def _named(key: str) -> tuple[str, str]:
     words = [word for word in split(key) if word not in _NOISE]
     if len(words) > 1 and words[-1] == "size":
         words[-1] = "sizes"  # how large, of which there is a wanted and a present one
+    if len(words) > 1 and words[0] in _ASKED and words[1] in _GOOD:
+        del words[1]  # "desiredReadyClusters"
     rest = [word for word in words if word not in _SORTS and word != "not"]
     sorts = {_SORTS[word] for word in words if word in _SORTS}
     if len(rest) > 3 or len(sorts) > 1 or not _MEASURES.isdisjoint(rest):
@@ -102,7 +106,7 @@ def _plan(keys: tuple[str, ...]) -> _Plan:
             wanted[noun] = key, sort == "wanted"
     have: list[_Have] = []
     for key, sort, noun in named:
-        if sort == "have":
+        if sort == "have" or (sort == "plain" and wanted[noun][1]):
             beside, beside_named = _beside(wanted, noun)
             good = not _GOOD.isdisjoint(split(key))
             whole = not noun or noun in _WHOLES

@@ -34,6 +34,7 @@ from konstat.readiness.words import (
     begins_with_failure,
     is_left_out,
     of_message,
+    of_phase,
     of_reason,
     split,
     waits,
@@ -114,6 +115,7 @@ def _condition(
             odd,
             raw == BARE,
             severe,
+            raw if odd and isinstance(raw, str) and raw != BARE else "",
         ),
         reader,
     )
@@ -127,12 +129,20 @@ def _judged(entry: Entry, reader: Reader) -> Signal | None:
     role, meaning = _role(entry, reader)
     if role == "ignored":
         return None
+    if entry.word and entry.type:
+        state = _WORDS.get(of_phase(entry.word))
+        if state is not None:
+            said = failure(f"{entry.word} {entry.reason}", entry.message)
+            failed = state is State.FAILED
+            return _signal(entry, state, said if failed else Reason.CONDITION_NOT_MET)
     signal = _in_role(entry, reader, role, meaning)
     if signal is None and role == "foreign" and entry.status != "True" and not entry.nested:
         return DOUBT
     return signal
 
 
+# A status that is a word of its own: {type: Install, status: Failed}.
+_WORDS: Final = {Sense.FAILED: State.FAILED, Sense.PROGRESS: State.PROGRESSING}
 # An own condition that nobody knows is not True: it may be what the object is waiting for.
 DOUBT: Final = Signal(State.READY, Reason.NO_RULE, "", Evidence("", None))
 
@@ -158,7 +168,11 @@ def _in_role(
     if entry.status == "True":
         return _when_true(entry, role, reason, reader)
     signal = (_when_false if entry.status == "False" else _when_unknown)(entry, role, reason)
-    if signal is not None and role == "active":
+    if role == "running" and reader.bounded and reason is not Sense.FAILED:
+        return None
+    if signal is not None and (
+        role == "active" or (role == "running" and reason is not Sense.FAILED)
+    ):
         return msgspec.structs.replace(signal, rank=WEAK)
     return signal
 
@@ -351,7 +365,7 @@ def _when_false(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
         return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
     if role in _STRANGE and entry.reason in _UNDER_WAY:
         return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
-    if role in _STRANGE or role == "running":
+    if role in _STRANGE:
         return None
     if role == "progress":
         return _signal(entry, State.READY, Reason.CONDITIONS_MET)

@@ -25,7 +25,8 @@ class Entry(NamedTuple):
 
     ``odd`` tells that its status is none of the three, ``bare`` that it has none at all; ``stale``
     is the other generation that it is about, else 0; ``dated`` that it names the present one;
-    ``severe`` that it calls itself an error, as Cluster API's and Knative's conditions may.
+    ``severe`` that it calls itself an error, as Cluster API's and Knative's conditions may;
+    ``word`` is an odd status.
     """
 
     type: str
@@ -39,6 +40,7 @@ class Entry(NamedTuple):
     odd: bool
     bare: bool
     severe: bool
+    word: str
 
     @property
     def path(self) -> str:
