@@ -13,7 +13,7 @@ import pytest
 from konstat.base import clock, limits
 from konstat.base.tasks import open_tasks
 from konstat.client.api import Client
-from konstat.errors import UserError
+from konstat.errors import TransportError, UserError
 from konstat.kinds import Lease, Node
 from konstat.nodes import NodeActor, NodeOptions
 from konstat.nodes.claim import Held, held_by_another
@@ -136,3 +136,22 @@ async def test_nodes_that_are_left_behind_are_released() -> None:
             playing.cancel()
         assert await _holder(client) == ""
         assert (await client.get(Node, "node-0")).name == "node-0"
+
+
+async def test_nodes_that_cannot_be_released_do_not_keep_others_from_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails() -> None:
+        raise TransportError("the server is gone")
+
+    options = msgspec.structs.replace(OPTIONS, nodes=3, remove_nodes_on_exit=False)
+    async with embedded_api(nodes=0, actors=False) as api, api.client() as client:
+        async with open_tasks() as tasks:
+            actor = NodeActor(client, options)
+            playing = tasks.start(actor.run(), name="nodes")
+            await actor.wait_registered()
+            for node in actor._nodes[1:]:
+                monkeypatch.setattr(node, "release", fails)
+            playing.cancel()
+        assert await _holder(client) == ""
+    assert "2 nodes were not released: the server is gone" in caplog.text

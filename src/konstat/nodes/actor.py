@@ -250,14 +250,21 @@ class NodeActor:
 
     async def _leave_nodes(self) -> None:
         """Best effort within a bound: we are ending, perhaps because the server has."""
-        remove = self.options.remove_nodes_on_exit
+        what = "removed" if self.options.remove_nodes_on_exit else "released"
         try:
             async with asyncio.timeout(limits.NODE_REMOVE_SECONDS), open_tasks() as tasks:
-                waits = [
-                    tasks.start(n.remove() if remove else n.release(), name=f"leave {n.name}")
-                    for n in self._nodes
-                ]
-                await asyncio.gather(*waits)
-        except (KonstatError, TimeoutError) as error:
-            what = "removed" if remove else "released"
-            log.warning("nodes were not all %s: %s", what, error or "no answer in time")
+                waits = [tasks.start(self._leave(n), name=f"leave {n.name}") for n in self._nodes]
+                failures = [error for error in await asyncio.gather(*waits) if error is not None]
+        except TimeoutError:
+            log.warning("nodes were not all %s: no answer in time", what)
+        else:
+            if failures:
+                log.warning("%d nodes were not %s: %s", len(failures), what, failures[0])
+
+    async def _leave(self, node: PlayedNode) -> KonstatError | None:
+        """Leave one node; a failure is returned, so that it does not keep others from leaving."""
+        try:
+            await (node.remove() if self.options.remove_nodes_on_exit else node.release())
+        except KonstatError as error:
+            return error
+        return None
