@@ -14,7 +14,7 @@ from konstat.readiness.subject import Subject
 
 _STEPS = """
     Accepted Admitted Approved Claimed Created Initialized Installed Launched QuotaReserved
-    Registered Requested Scheduled Started ValidationSucceeded
+    Registered Requested Scheduled Started ValidationSucceeded Enabled Reserved
 """
 STEPS = _STEPS.split()
 WHOLES = "Valid Updated FullyApplied WidgetSynced ResourcesApplied WellFormed ACK.ResourceSynced"
@@ -55,6 +55,7 @@ def test_parts_decide_together_and_without_a_step() -> None:
     assert not judged(true("NetworkReady", "StorageHealthy", "Admitted")).ready
     assert judged(true("RecommendationProvided")).ready
     assert not judged(true("RecommendationProvided", "Scheduled")).ready
+    assert not judged(true("ConfigApplied")).ready
 
 
 def test_an_unknown_condition_that_is_not_true_is_a_doubt() -> None:

@@ -27,9 +27,9 @@ WHOLE: Final = 3  # the whole object is as wanted
 _WHOLE: Final = word_set(
     """
     synced synchronized synchronised resourcesynced valid provisioned active updated uptodate
-    running connected attached enforced satisfied compliant reachable published issued
-    signed stored uploaded loaded paired joined exposed verified deployed reconciled bound
-    healthy formed working enabled reserved promoted serving propagated mounted
+    running connected attached enforced satisfied compliant published issued signed stored
+    uploaded loaded paired joined exposed deployed reconciled bound healthy formed working
+    promoted serving propagated
     """
 )
 _OUTPUTS: Final = word_set(
@@ -64,6 +64,15 @@ _BEFORE: Final = word_set(
 )
 
 
+# What is made ready for the object, and not by it.
+_INPUTS: Final = word_set(
+    """
+    config configuration crd crds image images namespace rbac certificate certificates network
+    address addresses template finalizer labels
+    """
+)
+
+
 @lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def of_type(name: str, kind: str) -> int:
     """What a condition of type ``name`` is worth while it is as it should be."""
@@ -76,7 +85,9 @@ def of_type(name: str, kind: str) -> int:
     if not _names_own(before, kind):
         if not _BEFORE.isdisjoint(before):
             return STEP
-        return OUTPUT if last in _OUTPUTS else PART if last in _PARTS else STEP
+        if last in _OUTPUTS:
+            return OUTPUT if _INPUTS.isdisjoint(before) else PART
+        return PART if last in _PARTS else STEP
     whole = last in _WHOLE or (before and (last in _PARTS or last in _OUTPUTS))
     return WHOLE if whole else STEP
 
