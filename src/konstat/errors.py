@@ -228,12 +228,14 @@ class ServerTimeout(APIError):
 class TransportError(KonstatError):
     """No complete answer came: connection refused or reset, TLS, name resolution, time-out.
 
-    ``sent`` is False when the request certainly did not reach the server.
+    ``sent`` is False when the request certainly did not reach the server, ``timed_out`` is True
+    when the time for it has run out.
     """
 
-    def __init__(self, message: str, *, sent: bool = True) -> None:
+    def __init__(self, message: str, *, sent: bool = True, timed_out: bool = False) -> None:
         super().__init__(message)
         self.sent = sent
+        self.timed_out = timed_out
 
 
 class KindUnavailable(KonstatError):

@@ -48,6 +48,15 @@ async def test_a_lost_answer_of_a_repeatable_verb_is_asked_for_again(ask, answer
     assert await ask(LOST, answered(200, b"yes"), method=method) == (2, b"yes")
 
 
+@pytest.mark.parametrize("sent", [True, False])
+async def test_a_silent_server_is_waited_for_once(ask, answered, sent):
+    silent = TransportError("silent", sent=sent, timed_out=True)
+    count, error = await ask(silent, answered(200, b"late"), retry=True)
+    assert count == 1
+    assert isinstance(error, TransportError)
+    assert error.timed_out
+
+
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE"])
 async def test_F24_F25_F26_a_lost_answer_of_a_write_goes_up(ask, answered, method):
     count, error = await ask(LOST, answered(200), method=method)

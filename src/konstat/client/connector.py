@@ -137,9 +137,9 @@ def transport_error(
     if before is None and not isinstance(error, FAILURES):
         before = _proxy_failed(error, config)
     if before is not None:
-        return TransportError(before, sent=False)
+        return TransportError(before, sent=False, timed_out=isinstance(error, TimeoutError))
     if isinstance(error, TimeoutError):
-        return TransportError(f"{server} was silent for {timeout_seconds} s")
+        return TransportError(f"{server} was silent for {timeout_seconds} s", timed_out=True)
     if isinstance(error, aiohttp.ClientResponseError):
         behind = f" behind the proxy {shown(URL(config.proxy_url))}" if config.proxy_url else ""
         return TransportError(

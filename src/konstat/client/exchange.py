@@ -9,6 +9,8 @@ What is tried again, at most `limits.REQUEST_TRIES` times in all:
 - no answer, and it may have been sent: only verbs that may be repeated (GET, PUT), or where
   the caller says so. A lost answer of a create, a patch or an apply goes up: the layer above reads
   the object and decides (F24, F25).
+
+Not when time has run out: whoever asked hears of the silence after one wait, not after several.
 """
 
 from __future__ import annotations
@@ -124,6 +126,8 @@ class Exchange:
 
 
 def _may_repeat(error: TransportError, method: str, retry: bool | None) -> bool:
+    if error.timed_out:
+        return False
     if retry is not None:
         return retry
     return not error.sent or method in _REPEATABLE
@@ -150,4 +154,8 @@ def _failure(response: Response, *, method: str, path: str, request: str) -> API
 
 
 def _in_words(error: TransportError, *, method: str, path: str, request: str) -> TransportError:
-    return TransportError(f"failed to {request or f'{method} {path}'}: {error}", sent=error.sent)
+    return TransportError(
+        f"failed to {request or f'{method} {path}'}: {error}",
+        sent=error.sent,
+        timed_out=error.timed_out,
+    )
