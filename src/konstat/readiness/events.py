@@ -119,8 +119,8 @@ def _is_fresh(each: Told, now: datetime | None) -> bool:
     return now is None or each.last is None or now - each.last < _FRESH
 
 
-def _order(each: Told) -> tuple[str, str, str]:
-    return (each.reason, each.message, each.field)
+def _order(each: Told) -> tuple[str, ...]:
+    return (each.reason, each.message, each.field, str(each.first), str(each.last))
 
 
 def _subject(entry: Mapping[str, Any]) -> Any:

@@ -34,7 +34,7 @@ FAILURE: Final = word_set(
     couldnt unrecoverable irrecoverable undeliverable unexpected rolledback cancelled canceled
     backoff outage unprocessable interrupted impaired diverged orphaned splitbrain deadlock
     inaccessible warning warnings warn dropped diskfull storagefull ignored faulty
-    irreconcilable
+    irreconcilable immutable
     """
 )
 # Of these, those that an object shows on its way too.
@@ -135,10 +135,11 @@ USERS: Final = word_set(
     secret secrets credential credentials image quota permitted permission permissions conflict
     conflicts conflicted syntax parse parsing parameter parameters schema immutable reference
     ref refs duplicate duplicated unresolved illegal malformed template values value ambiguous
-    incompatible nonexistent policy disallowed rejected refused kubeconfig argument arguments
+    incompatible nonexistent policy disallowed rejected kubeconfig argument arguments
     undefined mismatch unrecognized hostname url uri spec specification input inputs expression
     auth authentication authorization accessdenied found exist allowed supported accepted
-    insufficient retriable retryable
+    insufficient retriable retryable token tokens license licence limit limits already matching
+    artifact git checkout handshake
     """
 )
 
@@ -216,5 +217,6 @@ MESSAGE_USERS: Final = (
     "is missing", "incorrect",
     "does not have", "doesn't have", "not permitted", "no such", "cannot parse", "yaml", "template",
     "accumulating", "immutable", "authentication failed", "bad password",
+    "unknown authority", "remote ref",
     "wrong password", "conflicts with",
 )  # fmt: skip

@@ -275,7 +275,9 @@ def of_message(text: str) -> Sense:
 @lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def is_users(text: str) -> bool:
     """Whether a failure's word speaks of what the spec's author wrote or refers to."""
-    return any(word in v.USERS for word in split(text))
+    words = split(text)
+    # A lack of capacity is the cluster's, whatever is asked for.
+    return "capacity" not in words and any(word in v.USERS for word in words)
 
 
 @lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
