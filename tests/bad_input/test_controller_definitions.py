@@ -12,8 +12,9 @@ from stage import CrateStatus, Stage, config_map, operating, ready, spin
 from story import eventually, message, said
 
 from konstat.base import chance, limits
-from konstat.controller import Controller, HealthAddress, Manager
+from konstat.controller import Controller, HealthAddress, Manager, availability
 from konstat.controller.run import install_kinds, install_manifest
+from konstat.errors import TransportError
 from konstat.kinds import ConfigMap, CustomResourceDefinition
 from konstat.objects.crd import crd
 from konstat.objects.model import NoStatus, Spec, Status
@@ -132,6 +133,28 @@ async def test_rule_44_a_kind_without_status_subresource_is_refused_and_others_g
         await install_kinds(stage.client, [bare])
         await stage.says(ready(), "bare", bare)
         assert manager._ready() == {}
+
+
+@pytest.mark.parametrize("way", ["no answer", "not listed yet"])
+async def test_a_definition_that_could_not_be_looked_at_is_looked_at_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    tries: list[str] = []
+
+    async def begins_badly(client: Any, cls: Any) -> str | None:
+        tries.append(cls.kind.resource)
+        if len(tries) > 1:
+            return await misfit(client, cls)
+        if way == "no answer":
+            raise TransportError("the server was away")
+        return None
+
+    misfit = availability.misfit
+    monkeypatch.setattr(availability, "misfit", begins_badly)
+    bare = cell()
+    await replace(stage, bare, without_status)
+    async with operating(stage.manager(cells(bare))) as manager:
+        await spin(lambda: "its CRD has no status subresource" in problem(manager, bare))
 
 
 async def test_a_stop_is_not_held_up_by_a_kind_that_is_refused(stage: Stage) -> None:

@@ -34,10 +34,14 @@ class _Told(msgspec.Struct):
 
 
 class _Fit(msgspec.Struct):
-    """Whether the definition of a controller's own kind fits, and when to look again."""
+    """Whether the definition of a controller's own kind fits, and when to look again.
+
+    ``known`` is False while the cluster has not told it, as during a start of the server.
+    """
 
     triggers: Triggers
     synced: bool = False
+    known: bool = False
     problem: str = ""
     due: float = 0.0
     suspected: list[str] = msgspec.field(default_factory=list)
@@ -114,12 +118,13 @@ class Availability:
     # --- kinds that do not fit ----------------------------------------------------------------
 
     async def _look(self, fit: _Fit) -> None:
-        """Judge a kind when it becomes readable, and again and again while it does not fit."""
+        """Judge a kind when it becomes readable, and again until it is known to fit."""
         synced = any(informer.state == "synced" for informer in fit.triggers.own)
         fresh = synced and not fit.synced
         fit.synced = synced
         present = clock.monotonic()
-        if fresh or (synced and fit.problem and present >= fit.due):
+        unsettled = bool(fit.problem) or not fit.known
+        if fresh or (synced and unsettled and present >= fit.due):
             await self._judge(fit)
             fit.due = present + limits.UNAVAILABLE_RETRY_SECONDS
             fit.suspected, fit.fields_due, fit.fields_asked = [], present, 0
@@ -133,6 +138,9 @@ class Availability:
             problem = await misfit(self._client, worker.controller.resource)
         except (APIError, TransportError) as error:
             log.debug("the definition of %s could not be looked at: %s", kind.resource, error)
+            problem = None
+        fit.known = problem is not None
+        if problem is None:
             problem = fit.problem
         if problem:
             log.error("%s: %s; nothing is done for it until then", kind.resource, problem)

@@ -78,10 +78,11 @@ async def _why_not_accepted(client: Client, kind: Kind) -> str:
     return "" if conditions else f"{name} is there but the server has not judged it yet"
 
 
-async def misfit(client: Client, cls: ResourceClass) -> str:
-    """Why a served kind cannot be worked on; empty when it can, or when that is not known.
+async def misfit(client: Client, cls: ResourceClass) -> str | None:
+    """Why a served kind cannot be worked on; empty when it can, or when we may not know.
 
-    Raises TransportError and APIError of a server that has trouble: ask again.
+    None when discovery does not list it yet. Raises TransportError and APIError of a server that
+    has trouble. After both: ask again.
     """
     kind = cls.kind
     try:
@@ -89,7 +90,7 @@ async def misfit(client: Client, cls: ResourceClass) -> str:
     except Forbidden:
         return ""
     if not found:
-        return ""  # discovery lags behind the list that was answered
+        return None  # discovery lags behind the list that was answered
     served = found.get(kind.plural, {})
     if served.get("kind") != kind.kind:
         return (
