@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+import status_corpus
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -182,6 +184,19 @@ def test_worse_news_never_makes_ready(
         place = TRISTATE.index(bad[which])
         bad[which] = data.draw(st.sampled_from(TRISTATE[: place + 1]))
     assert before.ready or not verdict().ready
+
+
+def test_conditions_as_a_mapping_are_read_as_a_list_is() -> None:
+    better: list[str] = []
+    for sample in status_corpus.samples():
+        content = copy.deepcopy(dict(sample.object))
+        status = content.get("status")
+        listed = status.get("conditions") if isinstance(status, dict) else None
+        if isinstance(listed, list) and all("type" in entry for entry in listed):
+            content["status"]["conditions"] = {entry["type"]: entry for entry in listed}
+            if status_corpus.general(content).ready > status_corpus.general(sample.object).ready:
+                better.append(f"{sample.group} {sample.name}")
+    assert better == []
 
 
 # --- good and bad news at once ----------------------------------------------------------------

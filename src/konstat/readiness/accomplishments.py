@@ -28,7 +28,7 @@ _WHOLE: Final = word_set(
     """
     synced synchronized synchronised resourcesynced valid provisioned active updated uptodate
     running connected attached enforced satisfied compliant published issued signed stored
-    uploaded loaded paired joined exposed deployed reconciled bound healthy formed working
+    uploaded exposed deployed reconciled bound healthy formed working
     promoted serving propagated
     """
 )

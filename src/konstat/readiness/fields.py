@@ -184,7 +184,9 @@ class Walk:
         """A list of conditions, or a mapping of them by their types."""
         if isinstance(value, Mapping):
             for name, raw in value.items():
-                if isinstance(raw, str | bool) and reading.three_valued(raw) != "Unknown":
+                if raw == "Unknown" or (
+                    isinstance(raw, str | bool) and reading.three_valued(raw) != "Unknown"
+                ):
                     raw = {"status": raw}
                 self._condition(raw, place, depth > 0, name if isinstance(name, str) else "")
         else:
