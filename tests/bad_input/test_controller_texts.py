@@ -122,14 +122,55 @@ async def test_every_name_that_the_server_takes_is_worked_on(stage: Stage) -> No
 # --- secrets ------------------------------------------------------------------------------------
 
 
+PASSWORD = "hunter2-and-more"
+
+
+async def _quotes_it_outside(crate: Crate, context: Context[Crate]) -> None:
+    try:
+        raise ConnectionError("refused")
+    except ConnectionError as error:
+        raise RuntimeError(f"no database at postgres://me:{PASSWORD}@db") from error
+
+
+async def _quotes_it_on_the_way(crate: Crate, context: Context[Crate]) -> None:
+    try:
+        raise ConnectionError(f"cannot connect to postgres://me:{PASSWORD}@db")
+    except ConnectionError:
+        raise RuntimeError("no database")  # noqa: B904 - the cause is not named
+
+
+async def _has_it_refused(crate: Crate, context: Context[Crate]) -> None:
+    labelled = {"name": crate.name, "labels": {"app": f"{PASSWORD}!"}}
+    child = ConfigMap(metadata=labelled)
+    await context.apply(child, component=context.status.content)
+
+
+@pytest.mark.parametrize("quote", [_quotes_it_outside, _quotes_it_on_the_way, _has_it_refused])
+async def test_a_value_of_a_secret_is_hidden_wherever_errors_quote_it(
+    stage: Stage, quote: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def reconcile(crate: Crate, context: Context[Crate]) -> None:
+        context.get(Secret, "db")
+        await quote(crate, context)
+
+    metadata = {"name": "db", "namespace": stage.namespace}
+    await stage.client.create(Secret(metadata=metadata, stringData={"password": PASSWORD}))
+    await stage.create()
+    async with stage.running(crates(reconcile, watches=[Watch(Secret, lambda _: [])])):
+        seen = await eventually(stage.look, lambda c: bool(said(c)))
+        await spin(lambda: "(a value of a Secret)" in caplog.text)
+    assert said(seen)["Ready"][0] != "True"
+    assert PASSWORD not in str(seen)
+    assert PASSWORD not in "".join(line(r) for r in caplog.records)
+
+
 @pytest.mark.parametrize("way", ["get", "list", "apply"])
 async def test_a_value_of_a_secret_that_an_error_quotes_is_not_published(
     stage: Stage, way: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    password = "hunter2-and-more"
     secret = Secret(
         metadata={"name": "db", "namespace": stage.namespace},
-        stringData={"password": password, "user": "me"},
+        stringData={"password": PASSWORD, "user": "me"},
     )
 
     async def reconcile(crate: Crate, context: Context[Crate]) -> None:
@@ -139,7 +180,7 @@ async def test_a_value_of_a_secret_that_an_error_quotes_is_not_published(
             assert context.get(Secret, "db") is not None
         else:
             assert context.list(Secret)
-        url = f"postgres://me:{password}@db"
+        url = f"postgres://me:{PASSWORD}@db"
         try:
             raise ConnectionError(f"cannot connect to {url}")
         except ConnectionError as error:
@@ -156,8 +197,8 @@ async def test_a_value_of_a_secret_that_an_error_quotes_is_not_published(
         await spin(lambda: "Traceback" in caplog.text)
     shown = "".join(line(r) for r in caplog.records)
     assert text in shown
-    assert password not in shown
-    assert password not in str(seen)
+    assert PASSWORD not in shown
+    assert PASSWORD not in str(seen)
 
 
 # --- values -------------------------------------------------------------------------------------

@@ -83,10 +83,11 @@ def without_secrets(ended: Ended, secrets: Secrets) -> Ended:
     if error is None:
         return ended
     said = error.message if isinstance(error, Signal) else text_of(innermost(error))
-    hidden = secrets.without(said)
-    if hidden == said and len(said) <= limits.LOG_TRACEBACK_CHARACTERS:
+    if not secrets and len(said) <= limits.LOG_TRACEBACK_CHARACTERS:
         return ended
+    # A traceback quotes every error of the chain, not only the one that the status tells of.
     trace = secrets.without("".join(traceback.format_exception(error)))
+    hidden = secrets.without(said)
     outcome = ended.outcome
     if hidden != said:
         outcome = msgspec.structs.replace(outcome, message=usable_message(hidden))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from konstat.controller.secrecy import Secrets
 from konstat.errors import KonstatError
 from konstat.objects.snapshot import Snapshot
 from konstat.readiness import Readiness, State
@@ -17,12 +18,16 @@ from konstat.status.condition import usable_message, usable_reason
 from konstat.status.outcome import is_refusal, reason_of, text_of, turn_of
 
 
-def blame(error: KonstatError) -> Readiness:
-    """What an error while applying a child says of it: refused is bad, unanswered is unknown."""
+def blame(error: KonstatError, secrets: Secrets | None = None) -> Readiness:
+    """What an error while applying a child says of it: refused is bad, unanswered is unknown.
+
+    A server quotes what it refuses, so values of ``secrets`` are hidden.
+    """
+    text = text_of(error)
     return Readiness(
         state=State.FAILED if is_refusal(error) else State.UNKNOWN,
         reason=usable_reason(reason_of(error)),
-        message=usable_message(text_of(error)),
+        message=usable_message(text if secrets is None else secrets.without(text)),
         turn=turn_of(error),
         evidence=(),
         generation=0,

@@ -119,7 +119,7 @@ class LiveContext(Context[R]):
                 content, cls, on_conflict=on_conflict, on_immutable=on_immutable
             )
         except KonstatError as error:
-            self._observe(label, blame(error), component)
+            self._observe(label, blame(error, self.secrets), component)
             raise
         self._report(applied)
         self._observe(label, self._judge(applied, judge), component)

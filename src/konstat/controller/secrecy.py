@@ -26,6 +26,9 @@ class Secrets:
     def __init__(self) -> None:
         self._seen: dict[str, Snapshot] = {}
 
+    def __len__(self) -> int:
+        return len(self._seen)
+
     def note(self, snapshot: Snapshot) -> None:
         """Remember a Secret; any other kind is ignored."""
         if is_secret(snapshot.kind) and len(self._seen) < limits.SECRETS_REMEMBERED:
@@ -33,8 +36,6 @@ class Secrets:
 
     def without(self, text: str) -> str:
         """``text`` with each value that was read replaced; the same text when there is none."""
-        if not self._seen:
-            return text
         for value in sorted(set(self._values()), key=len, reverse=True):
             text = text.replace(value, _HIDDEN)
         return text
