@@ -32,10 +32,7 @@ def read_manifests(names: Iterable[str]) -> list[Content]:
     for source, data in _texts(names):
         for number, document in enumerate(_documents(data, source), start=1):
             place = f"{source}, document {number}"
-            try:
-                found += _objects(document, place)
-            except RecursionError as error:
-                raise UserError(f"{place} has lists in lists too deeply") from error
+            found += _objects(document, place, depth=0)
         if len(found) > limits.EXPLAIN_OBJECTS:
             raise UserError(
                 f"{source}: more than {limits.EXPLAIN_OBJECTS} objects: give fewer at a time"
@@ -130,9 +127,16 @@ def _documents(data: bytes, source: str) -> list[Any]:
     return load_yaml_documents(text, source=source)
 
 
-def _objects(document: Any, place: str) -> list[Content]:
+def _objects(document: Any, place: str, *, depth: int) -> list[Content]:
+    """``depth`` is how many lists there are around the document."""
+    if depth > limits.EXPLAIN_LISTS:
+        raise UserError(f"{place} has lists in lists too deeply: {limits.EXPLAIN_LISTS} are read")
     if isinstance(document, list):
-        return [c for n, d in enumerate(document, 1) for c in _objects(d, f"{place}, item {n}")]
+        return [
+            content
+            for n, item in enumerate(document, start=1)
+            for content in _objects(item, f"{place}, item {n}", depth=depth + 1)
+        ]
     if not isinstance(document, Mapping):
         raise UserError(
             f"{place} is no Kubernetes object but a {_type_name(document)}: expected a mapping with"
@@ -147,15 +151,15 @@ def _objects(document: Any, place: str) -> list[Content]:
     return [
         content
         for n, item in enumerate(items, start=1)
-        for content in _item(item, kind, version, f"{place}, item {n}")
+        for content in _item(item, kind, version, f"{place}, item {n}", depth=depth + 1)
     ]
 
 
-def _item(item: Any, list_kind: str, version: Any, place: str) -> list[Content]:
+def _item(item: Any, list_kind: str, version: Any, place: str, *, depth: int) -> list[Content]:
     """An element of a list, itself perhaps one; those of typed lists do not name their kind."""
     if isinstance(item, Mapping) and "kind" not in item and list_kind != "List":
         item = {"apiVersion": version, "kind": list_kind.removesuffix("List"), **item}
-    return _objects(item, place)
+    return _objects(item, place, depth=depth)
 
 
 def _checked(document: Any, place: str) -> Content:
