@@ -106,11 +106,11 @@ def test_H8_nothing_changed_is_no_operation() -> None:
 
 
 def test_H8_a_number_that_the_server_spells_otherwise_is_no_change() -> None:
-    stored = {"observedGeneration": 3, "ratio": 2, "flag": 1, "conditions": []}
-    wanted = settlement(ratio=2.0, flag=True)
-    paths = [o["path"] for o in plan(stored, wanted, uid="u", now=NOW).operations]
-    assert "/status/ratio" not in paths
-    assert "/status/flag" in paths
+    plain = {"ratio": 2, "parts": [{"ratio": 2}], "flag": 1, "table": {"flags": [1]}}
+    stored = {"observedGeneration": 3, "conditions": [], **plain}
+    wanted = settlement(ratio=2.0, parts=[{"ratio": 2.0}], flag=True, table={"flags": [True]})
+    paths = {o["path"] for o in plan(stored, wanted, uid="u", now=NOW).operations}
+    assert paths & {f"/status/{name}" for name in plain} == {"/status/flag", "/status/table"}
 
 
 def test_F47_a_recreated_object_refuses() -> None:

@@ -21,11 +21,14 @@ class Calls:
 
     def __init__(self) -> None:
         self._noted: list[Coroutine[Any, Any, Any]] = []
+        self._most = limits.CALLS_NOTED
 
     def note(self, call: Coroutine[Any, Any, Any]) -> None:
         """Remember a call until it is awaited."""
-        if len(self._noted) >= limits.CALLS_NOTED:
+        if len(self._noted) >= self._most:
             self._noted = _unbegun(self._noted)
+            # Thousands that are made first and awaited together are looked through seldom.
+            self._most = max(limits.CALLS_NOTED, 2 * len(self._noted))
         self._noted.append(call)
 
     def end(self) -> list[str]:

@@ -140,8 +140,16 @@ def _holds(before: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
 
 
 def _is_same(before: Any, value: Any) -> bool:
-    """Equal as JSON: the server gives back 2 for 2.0, and True is not 1."""
-    return before == value and isinstance(before, bool) == isinstance(value, bool)
+    """Equal as JSON: the server gives back 2 for 2.0, and True is not 1, at any depth."""
+    match before, value:
+        case dict(), dict():
+            return before.keys() == value.keys() and all(
+                _is_same(before[name], member) for name, member in value.items()
+            )
+        case list(), list():
+            return len(before) == len(value) and all(map(_is_same, before, value))
+        case _:
+            return before == value and isinstance(before, bool) == isinstance(value, bool)
 
 
 def _one_spelling(value: Any) -> bool:
