@@ -127,6 +127,8 @@ def test_work_that_ends_needs_its_end() -> None:
         ({"phase": "Ready", "desiredReplicas": 3, "replicas": 2}, State.PROGRESSING),
         ({"phase": "Ready", "replicas": 3, "upToDateReplicas": 2}, State.PROGRESSING),
         ({"phase": "Ready", "desiredScale": 1, "actualScale": 0}, State.PROGRESSING),
+        ({"phase": "Ready", "replicas": 4, "availableReplicas": 3}, State.PROGRESSING),
+        ({"phase": "Normal", "members": {"a": {"health": False}}}, State.PROGRESSING),
         ({"conditions": {"Ready": True, "WebReady": False}}, State.PROGRESSING),
     ],
 )

@@ -184,13 +184,14 @@ def _compared(
 ) -> Signal | None:
     value = numbers[have.key]
     name, number = _asked(spec, have.spec_keys)
-    if not name:
-        if not have.beside:
-            return None
-        number = numbers[have.beside]
+    where = f"spec.{name}"
+    if have.beside and (not name or numbers[have.beside] > number):
+        # More exist than the spec asks for: some are still to go, or it asks for each of several.
+        where, number = joined(place, have.beside), numbers[have.beside]
+    elif not name:
+        return None
     if value < number:
         path = joined(place, have.key)
-        where = f"spec.{name}" if name else joined(place, have.beside)
         return _short(path, value, f"{_shown(path)} is {value} of {number} ({where})", nested)
     if number <= 0 or not have.good:
         return None

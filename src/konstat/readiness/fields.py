@@ -222,6 +222,8 @@ class Walk:
     ) -> None:
         path = joined(place, key)
         nested = depth > 0
+        if key == "health":
+            role = KeyRole.FLAG
         if role in (KeyRole.FLAG, KeyRole.SIDE_FLAG):
             if value:
                 decides = role is KeyRole.FLAG and not nested
