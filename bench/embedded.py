@@ -143,7 +143,8 @@ class Load:
             async for _ in events:
                 count += 1
                 if count == WRITES:
-                    break
+                    return
+        raise ControlPlaneError(f"a watch of {WRITES} changes ended after {count} of them")
 
 
 async def _each(

@@ -83,8 +83,14 @@ async def operator(kubeconfig: Path, log: Path, *, lag_seconds: float = 0.0) -> 
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
-            async with asyncio.timeout(END_SECONDS):
-                await process.wait()
+            try:
+                async with asyncio.timeout(END_SECONDS):
+                    await process.wait()
+            finally:
+                # After the time-out, and when the bench itself is cancelled.
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
 
 
 async def until_right(editor: Editor, *, within_seconds: float) -> float | None:
