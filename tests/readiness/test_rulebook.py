@@ -145,6 +145,15 @@ def test_any_content_is_read_or_refused(kinds: Any) -> None:
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="cannot be read"):
         Rules().load(tmp_path / "none.yaml")
+    odd = tmp_path / "odd.yaml"
+    odd.write_bytes(b"\xff")
+    with pytest.raises(RuleError, match="not text in UTF-8"):
+        Rules().load(odd)
+
+
+def test_a_file_without_an_end_is_refused() -> None:
+    with pytest.raises(RuleError, match="it has more than"):
+        Rules().load("/dev/zero")
 
 
 def test_a_faulty_file_adds_nothing(tmp_path: Path) -> None:

@@ -86,21 +86,10 @@ class Rules:
     def load(self, path: str | Path) -> None:
         """Add the rules of a YAML file, in the format of the built-in ones.
 
-        Raises RuleError when the file cannot be read or is not valid; then nothing was added.
+        Raises RuleError when the file cannot be read, is too large or is not valid; then nothing
+        was added.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise RuleError(
-                f"the rules in {path} cannot be read: not text in UTF-8 (byte {error.start}): name"
-                " a YAML file"
-            ) from error
-        except (OSError, ValueError) as error:
-            problem = (getattr(error, "strerror", None) or str(error)).lower()
-            raise RuleError(
-                f"the rules in {path} cannot be read: {problem}: name a YAML file"
-            ) from error
-        self.add(read_rules(text, source=str(path)))
+        self.add(read_rules(_text(path), source=str(path)))
 
     def add(self, file: RuleFile) -> None:
         """Add the rules of a file that was read with `read_rules`."""
@@ -144,6 +133,26 @@ class Rules:
             if wild is not None:
                 return wild, frozenset()
         return None
+
+
+def _text(path: str | Path) -> str:
+    """The text of a file of rules; raises RuleError."""
+    try:
+        with Path(path).open("rb") as file:  # perhaps a device, which never ends
+            data = file.read(limits.RULE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        problem = (getattr(error, "strerror", None) or str(error)).lower()
+        raise _unreadable(path, problem) from error
+    if len(data) > limits.RULE_BYTES:
+        raise _unreadable(path, f"it has more than {limits.RULE_BYTES} bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, f"not text in UTF-8 (byte {error.start})") from error
+
+
+def _unreadable(path: str | Path, problem: str) -> RuleError:
+    return RuleError(f"the rules in {path} cannot be read: {problem}: name a YAML file")
 
 
 def _group_and_above(group: str) -> Iterator[str]:
