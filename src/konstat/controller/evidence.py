@@ -13,7 +13,6 @@ from konstat.controller.secrecy import Secrets
 from konstat.errors import KonstatError
 from konstat.objects.snapshot import Snapshot
 from konstat.readiness import Readiness, State
-from konstat.status import Component
 from konstat.status.condition import usable_message, usable_reason
 from konstat.status.outcome import is_refusal, reason_of, text_of, turn_of
 
@@ -44,11 +43,3 @@ def require_readiness(verdict: Any, child: Snapshot) -> Readiness:
         f"judge= of {child.ref} returned {verdict!r}: return a konstat.readiness.Readiness, from a"
         " function that is not async"
     )
-
-
-def require_component(component: Any, label: str) -> None:
-    """Raise TypeError unless ``component``, the argument of an apply, is one or None."""
-    if not isinstance(component, Component | None):
-        raise TypeError(
-            f"context.apply({label}, component={component!r}): give a component of context.status"
-        )

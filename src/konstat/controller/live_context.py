@@ -13,12 +13,21 @@ from typing import Any, Literal, TypeVar
 
 from konstat.base import clock, limits
 from konstat.client import Client
+from konstat.controller.arguments import (
+    label_of,
+    metadata_of,
+    require_child,
+    require_class,
+    require_classes,
+    require_component,
+    usable_event,
+)
 from konstat.controller.calls import Calls, awaitable
 from konstat.controller.context import Context
-from konstat.controller.evidence import blame, require_component, require_readiness
+from konstat.controller.evidence import blame, require_readiness
 from konstat.controller.secrecy import Secrets, is_secret
 from konstat.controller.views import Views
-from konstat.errors import AttemptOver, KonstatError, ManifestError, NamesakeError
+from konstat.errors import AttemptOver, KonstatError, ManifestError
 from konstat.objects.crd import resource_schema
 from konstat.objects.model import Status
 from konstat.objects.resource import Resource
@@ -28,7 +37,6 @@ from konstat.readiness import Judge, Readiness, State, Turn, compute
 from konstat.services.events import EventType
 from konstat.services.metrics import Metrics
 from konstat.status import Component
-from konstat.status.condition import usable_message, usable_reason
 from konstat.writing import Applied, Applier, Owner, delete_child
 from konstat.writing.apply import OnConflict, OnImmutable
 from konstat.writing.manifest import prepare, refuse_second_wish
@@ -109,9 +117,7 @@ class LiveContext(Context[R]):
         cls = type(manifest) if isinstance(manifest, Resource) else self._class_of(manifest)
         kind = cls.kind
         content = manifest.content if isinstance(manifest, Resource) else manifest
-        metadata = content.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, Mapping) else ""
-        label = f"{kind.kind} {name or ''}"
+        label = label_of(content, kind)
         require_component(component, label)
         try:
             self._require_open(alive=True)
@@ -134,9 +140,7 @@ class LiveContext(Context[R]):
         on_immutable: OnImmutable,
     ) -> Applied:
         kind = cls.kind
-        metadata = content.get("metadata")
-        if not isinstance(metadata, Mapping):
-            metadata = {}  # `prepare` says what is wrong
+        metadata = metadata_of(content)
         namespace = str(metadata.get("namespace") or self.resource.namespace)
         space = namespace if kind.namespaced else ""
         key = (kind.group, kind.kind, space, str(metadata.get("name") or ""))
@@ -206,20 +210,12 @@ class LiveContext(Context[R]):
     async def delete(
         self, kind: type[Resource[Any, Any]], name: str, *, namespace: str = ""
     ) -> bool:
-        _require_class(kind, "context.delete")
+        require_class(kind, "context.delete")
         space = (namespace or self.resource.namespace) if kind.kind.namespaced else ""
         found = self._views.store(kind.kind, space).get(space, name)
         if found is None:
             return False
-        if found.uid == self.resource.uid:
-            raise ManifestError(
-                f"context.delete deletes children, and {found.ref} is the resource itself: use"
-                " context.client.delete"
-            )
-        if found.controller_uid != self.resource.uid:
-            raise NamesakeError(
-                f"{found.ref} is not controlled by {self.resource.ref}: it is not ours to delete"
-            )
+        require_child(found, self.resource)
         await self._delete(found)
         return True
 
@@ -232,10 +228,7 @@ class LiveContext(Context[R]):
     @awaitable
     async def prune(self, kinds: Iterable[type[Resource[Any, Any]]]) -> list[str]:
         pruned: list[str] = []
-        if isinstance(kinds, type):  # one class alone, which can be iterated over as well
-            raise ManifestError(f"context.prune takes a list of Resource classes, not {kinds!r}")
-        for cls in kinds:
-            _require_class(cls, "context.prune")
+        for cls in require_classes(kinds):
             kind = cls.kind
             stores = self._views.stores(kind, self.resource.namespace or None)
             for child in (c for store in stores for c in store.by_owner(self.resource.uid)):
@@ -249,7 +242,7 @@ class LiveContext(Context[R]):
         return sorted(pruned)
 
     def get(self, kind: type[C], name: str, *, namespace: str = "") -> C | None:
-        _require_class(kind, "context.get")
+        require_class(kind, "context.get")
         space = (namespace or self.resource.namespace) if kind.kind.namespaced else ""
         found = self._views.store(kind.kind, space).get(space, name)
         if found is None:
@@ -264,7 +257,7 @@ class LiveContext(Context[R]):
         namespace: str | None = "",
         labels: Mapping[str, str] | None = None,
     ) -> list[C]:
-        _require_class(kind, "context.list")
+        require_class(kind, "context.list")
         space = self.resource.namespace if namespace == "" else namespace
         if not kind.kind.namespaced:
             space = None
@@ -278,17 +271,7 @@ class LiveContext(Context[R]):
     def event(
         self, reason: str, message: str, *, type: Literal["Normal", "Warning"] = "Normal"
     ) -> None:
-        # An event never fails; what is no text is recorded as it prints.
-        self._record(
-            usable_reason(str(reason)),
-            usable_message(str(message)),
-            "Warning" if type != "Normal" else "Normal",
-        )
-
-
-def _require_class(cls: Any, where: str) -> None:
-    if not (isinstance(cls, type) and issubclass(cls, Resource)):
-        raise ManifestError(f"{where} takes a Resource class such as ConfigMap, not {cls!r}")
+        self._record(*usable_event(reason, message, type))
 
 
 @cache

@@ -16,6 +16,15 @@ import msgspec
 
 from konstat.base import clock, limits
 from konstat.client import Client
+from konstat.controller.arguments import (
+    label_of,
+    metadata_of,
+    require_child,
+    require_class,
+    require_classes,
+    require_component,
+    usable_event,
+)
 from konstat.controller.attempt import (
     AttemptFunction,
     Ended,
@@ -26,7 +35,7 @@ from konstat.controller.attempt import (
 from konstat.controller.calls import Calls, awaitable
 from konstat.controller.context import Context
 from konstat.controller.controller import Controller
-from konstat.controller.evidence import blame, require_component, require_readiness
+from konstat.controller.evidence import blame, require_readiness
 from konstat.controller.views import CAUSES
 from konstat.errors import (
     FormerChild,
@@ -35,7 +44,6 @@ from konstat.errors import (
     KonstatError,
     ManifestError,
     ModelError,
-    NamesakeError,
     SpecInvalid,
     StatusInvalid,
     UserError,
@@ -47,7 +55,7 @@ from konstat.objects.resource import Resource, stored_status
 from konstat.objects.snapshot import Snapshot
 from konstat.readiness import Judge, Turn, compute
 from konstat.status import Component, Ending, Outcome, Settlement, plan, refused, settle
-from konstat.status.condition import find, usable_message, usable_reason
+from konstat.status.condition import find
 from konstat.testing.fake_world import Children, FakeWorld
 from konstat.writing import Owner, prepare
 from konstat.writing.apply import OnConflict, OnImmutable
@@ -196,8 +204,7 @@ class FakeContext(Context[R]):
     ) -> Any:
         cls = type(manifest) if isinstance(manifest, Resource) else self._class_of(manifest)
         content = manifest.content if isinstance(manifest, Resource) else manifest
-        name = str((content.get("metadata") or {}).get("name") or "")
-        label = f"{cls.kind.kind} {name}"
+        label = label_of(content, cls.kind)
         require_component(component, label)
         try:
             child = self._apply(content, cls.kind)
@@ -213,7 +220,7 @@ class FakeContext(Context[R]):
         return cls.from_json(child.data)
 
     def _apply(self, content: Mapping[str, Any], kind: Kind) -> Snapshot:
-        metadata = content.get("metadata") or {}
+        metadata = metadata_of(content)
         space = str(metadata.get("namespace") or self.resource.namespace)
         # Wanted whether or not it can be applied: a refused child is not to be pruned.
         key = (kind, space if kind.namespaced else "", str(metadata.get("name")))
@@ -261,13 +268,11 @@ class FakeContext(Context[R]):
     async def delete(
         self, kind: type[Resource[Any, Any]], name: str, *, namespace: str = ""
     ) -> bool:
+        require_class(kind, "context.delete")
         found = self._find(kind.kind, name, namespace)
         if found is None:
             return False
-        if found.controller_uid != self.resource.uid:
-            raise NamesakeError(
-                f"{found.ref} is not controlled by {self.resource.ref}: it is not ours to delete"
-            )
+        require_child(found, self.resource)
         self._delete(found)
         return True
 
@@ -279,7 +284,7 @@ class FakeContext(Context[R]):
     @awaitable
     async def prune(self, kinds: Iterable[type[Resource[Any, Any]]]) -> list[str]:
         pruned: list[str] = []
-        for cls in kinds:
+        for cls in require_classes(kinds):
             self._require(cls.kind)
             for child in self._world.list(cls.kind, namespace=self._space(cls.kind)):
                 wished = (cls.kind, child.namespace, child.name) in self._wished
@@ -292,6 +297,7 @@ class FakeContext(Context[R]):
         return sorted(pruned)
 
     def get(self, kind: type[C], name: str, *, namespace: str = "") -> C | None:
+        require_class(kind, "context.get")
         found = self._find(kind.kind, name, namespace)
         return None if found is None else kind.from_json(found.data)
 
@@ -302,6 +308,7 @@ class FakeContext(Context[R]):
         namespace: str | None = "",
         labels: Mapping[str, str] | None = None,
     ) -> list[C]:
+        require_class(kind, "context.list")
         self._require(kind.kind)
         space = self._space(kind.kind) if namespace == "" else namespace or ""
         found = self._world.list(kind.kind, namespace=space, labels=labels)
@@ -310,7 +317,7 @@ class FakeContext(Context[R]):
     def event(
         self, reason: str, message: str, *, type: Literal["Normal", "Warning"] = "Normal"
     ) -> None:
-        self.events.append(FakeEvent(usable_reason(reason), usable_message(message), type))
+        self.events.append(FakeEvent(*usable_event(reason, message, type)))
 
     @property
     def _owner(self) -> Owner:
