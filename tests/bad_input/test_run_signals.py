@@ -18,7 +18,7 @@ from textwrap import dedent
 
 import pytest
 from live_processes import runs
-from odd_servers import answer, served
+from odd_servers import answer, refusal, served
 
 from konstat.testing.embedded_plane import embedded_api
 
@@ -159,6 +159,18 @@ def test_a_signal_while_the_definitions_are_installed_on_a_silent_server(start, 
         peer.close()
     assert "SIGINT: stopping" in program.text
     assert "Traceback" not in program.text
+
+
+def test_a_server_in_trouble_is_waited_for_before_the_definitions_are_installed(
+    start, kubeconfig
+) -> None:
+    trouble = refusal(500, "InternalError", "etcdserver: leader changed")
+    with served(trouble) as address:
+        path = kubeconfig(f"http://{address}")
+        program = start("run", "crates.py", "--install-crds", "--kubeconfig", path)
+        program.wait_said("CRDs are not installed yet, trying again: .*leader changed")
+        program.send(signal.SIGTERM)
+        assert program.wait_ended() == 0
 
 
 def test_an_interrupt_while_the_file_is_imported(start, kubeconfig, folder: Path) -> None:

@@ -18,7 +18,7 @@ from konstat.client.config import load_config
 from konstat.controller.controller import Controller
 from konstat.controller.logs import PlainLines
 from konstat.controller.manager import HealthAddress, Manager
-from konstat.errors import ConfigError, NotFound, ServiceUnavailable, TransportError
+from konstat.errors import APIError, ConfigError, NotFound, TransportError
 from konstat.kinds import CustomResourceDefinition
 from konstat.objects.crd import crd
 from konstat.objects.resource import Resource
@@ -88,7 +88,9 @@ async def _install_when_there(client: Client, controllers: Sequence[Controller[A
     while True:
         try:
             await install(client, controllers)
-        except (TransportError, ServiceUnavailable) as error:
+        except (TransportError, APIError) as error:
+            if isinstance(error, APIError) and not error.retryable:
+                raise
             if str(error) != told:
                 told = str(error)
                 log.warning("the CRDs are not installed yet, trying again: %s", told)
