@@ -102,3 +102,16 @@ def test_labels_are_fresh_and_absent_when_empty() -> None:
     assert snapshot.labels is not snapshot.labels
     assert Snapshot.from_content(KIND, stored()).labels is None
     assert Snapshot.from_content(KIND, stored(labels={})).labels is None
+
+
+@pytest.mark.parametrize("status", [None, "odd", ["odd"], 5])
+def test_a_status_that_is_no_object_is_none(status: Any) -> None:
+    snapshot = Snapshot.from_json(KIND, json.dumps({**stored(), "status": status}).encode())
+    assert snapshot.status is None
+
+
+def test_a_status_is_fresh_on_every_call() -> None:
+    data = json.dumps({**stored(), "status": {"ready": 1}}).encode()
+    snapshot = Snapshot.from_json(KIND, data)
+    assert snapshot.status == {"ready": 1}
+    assert snapshot.status is not snapshot.status

@@ -72,6 +72,15 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value, enc_hook=_to_json_type, order="deterministic")
 
 
+def is_text(value: str) -> bool:
+    """Whether a string can be written as JSON; one with lone surrogates cannot."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def split(data: bytes | msgspec.Raw) -> tuple[Metadata, dict[str, msgspec.Raw]]:
     """The metadata of one object's JSON and its other top-level parts, undecoded.
 

@@ -109,9 +109,13 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return _annotations_decoder.decode(self.data).metadata.annotations or {}
 
     @property
-    def status(self) -> Any:
-        """The status as plain data, fresh on every call; None when there is none."""
-        return _status_decoder.decode(self.data).status
+    def status(self) -> dict[str, Any] | None:
+        """The status as plain data, fresh on every call; None when there is none.
+
+        Nor is there one where a foreign writer put something else than an object.
+        """
+        status = _status_decoder.decode(self.data).status
+        return status if isinstance(status, dict) else None
 
     @property
     def ref(self) -> Ref:

@@ -43,7 +43,7 @@ def plain_field(field: StatusField, value: Any) -> Any:
 def _refuse(value: Any, path: str) -> None:
     """Raise StatusInvalid for values that would be stored as something else than they are."""
     problem = ""
-    if isinstance(value, str) and not _is_text(value):
+    if isinstance(value, str) and not codec.is_text(value):
         problem = "it holds lone surrogates, which are not text (os.fsdecode gives such)"
     elif isinstance(value, float) and not math.isfinite(value):
         problem = f"{value} is not a JSON number"
@@ -67,12 +67,3 @@ def _refuse(value: Any, path: str) -> None:
     elif isinstance(value, list | tuple | set | frozenset):
         for index, member in enumerate(value):
             _refuse(member, f"{path}[{index}]")
-
-
-def _is_text(value: str) -> bool:
-    """Whether a string can be written as UTF-8."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

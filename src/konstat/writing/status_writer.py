@@ -126,8 +126,7 @@ class StatusWriter:
 
     def _plan(self, view: Snapshot, settlement: Settlement) -> Plan | None:
         """None when what is stored is later knowledge than ours."""
-        status = view.status
-        stored = status if isinstance(status, dict) else None
+        stored = view.status
         if stored is not None and _is_superseded(stored, settlement, view.generation):
             return None
         if self._pruned:
@@ -160,8 +159,7 @@ class StatusWriter:
         )
 
     def _notice_pruning(self, answer: Snapshot, wanted: Plan) -> None:
-        stored = answer.status
-        kept = stored if isinstance(stored, dict) else {}
+        kept = answer.status or {}
         lost = {name for name in wanted.status if name not in kept} - self._pruned
         if not lost:
             return

@@ -14,6 +14,7 @@ from typing import Any
 
 from konstat.base import limits
 from konstat.errors import ManifestError
+from konstat.objects import codec
 
 
 def refuse_unwritable(manifest: Mapping[str, Any], name: str) -> None:
@@ -62,15 +63,7 @@ def _problem(value: Any) -> str:
             return f"is {value}, which is not a JSON number"
         case bytes() | bytearray() | memoryview():
             return "is bytes: decode them to text (in a Secret, stringData takes text)"
-        case str() if not value.isascii() and not _is_text(value):
+        case str() if not value.isascii() and not codec.is_text(value):
             return "holds lone surrogates, which are not text (os.fsdecode gives such)"
         case _:
             return ""
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
