@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 import sysconfig
 import threading
@@ -22,8 +23,8 @@ from konstat.base import clock, limits
 
 # Whose lines are not to blame: Python's, installed packages', and our own.
 _LIBRARIES = (
-    *(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")),
-    str(Path(__file__).parents[1]),
+    *(sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "purelib", "platlib")),
+    str(Path(__file__).parents[1]) + os.sep,  # not a folder konstat-operator beside it
     "<",
 )
 
