@@ -128,8 +128,11 @@ class Worker:
                         self.queue.done(uid, asked=sent.requests > 0)
 
     def hold(self, problem: str) -> None:
-        """Begin no attempt while there is a problem with the kind; an empty one lets go."""
-        if problem:
+        """Begin no attempt while there is a problem with the kind; an empty one lets go.
+
+        After `end` nothing is held any more, as nothing begins.
+        """
+        if problem and not self._ends:
             self._free.clear()
         else:
             self._free.set()
