@@ -28,19 +28,18 @@ class Cluster:
         self.place = place
         self._plane = plane
 
-    async def konstat(self, *arguments: str) -> tuple[int, str, str]:
-        """Exit status, standard output and standard error."""
+    async def start(self, *arguments: str) -> asyncio.subprocess.Process:
         place = ("-n", self.place, "--kubeconfig", str(self._plane.kubeconfig))
-        started = await asyncio.create_subprocess_exec(
+        return await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "konstat.cli.main", *arguments, *place),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            out, errors = await started.communicate()
-        assert started.returncode is not None
-        return started.returncode, out.decode(), errors.decode()
+
+    async def konstat(self, *arguments: str) -> tuple[int, str, str]:
+        """Exit status, standard output and standard error."""
+        return await ended(await self.start(*arguments))
 
     async def create_deployment(self, name: str, *, image: str) -> None:
         labels = {"app": name}
@@ -56,6 +55,14 @@ class Cluster:
         await self.client.create(Deployment, {"metadata": metadata, "spec": spec})
 
 
+async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
+    """Exit status, and what is still to be read of standard output and standard error."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        out, errors = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode(), errors.decode()
+
+
 @pytest.fixture
 async def cluster(plane: Plane, place: str) -> AsyncIterator[Cluster]:
     async with plane.client() as client, nodes(client):
@@ -63,9 +70,12 @@ async def cluster(plane: Plane, place: str) -> AsyncIterator[Cluster]:
 
 
 async def test_ready_comes_about_also_for_what_is_created_later(cluster: Cluster) -> None:
-    waiting = asyncio.create_task(cluster.konstat("wait", "deploy/web", "--timeout=50s"))
+    waiting = await cluster.start("wait", "deploy/web", "--timeout=50s")
+    assert waiting.stderr is not None
+    first = (await waiting.stderr.readline()).decode()
+    assert first.startswith(f"waiting: Deployment web does not exist in namespace {cluster.place}")
     await cluster.create_deployment("web", image="nginx:1")
-    status, out, errors = await waiting
+    status, out, errors = await ended(waiting)
     assert (status, out) == (0, f"Deployment {cluster.place}/web is ready\n"), errors
     status, out, _ = await cluster.konstat("explain", "deploy", "web")
     assert status == 0
