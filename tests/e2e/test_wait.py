@@ -172,7 +172,7 @@ async def test_generations_count_where_kubectl_wait_is_content(
         code, _, errors = await cluster.konstat(
             "wait", "gadgets/restored", f"--for={goal}", "--timeout=0"
         )
-        assert code == 2
+        assert code == 2, errors
         assert "generation" in errors
     status["observedGeneration"] = 1
     await client.patch(
