@@ -87,7 +87,7 @@ def test_work_that_ends_needs_its_end() -> None:
     ("status", "state"),
     [
         ({"valid": True}, State.READY),
-        ({"valid": False}, State.PROGRESSING),
+        ({"valid": False}, State.FAILED),
         ({"active": True, "problems": []}, State.READY),
         ({"active": True, "problems": ["no route"]}, State.FAILED),
         ({"created": True}, State.UNKNOWN),

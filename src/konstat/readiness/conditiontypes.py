@@ -112,8 +112,27 @@ _SUMMARY_ENDS: Final = frozenset(("ready", "available", "healthy"))
 _WARNS: Final = word_set(
     """
     unavailable pressure exhausted low full overloaded saturated mismatch drift drifted skipped
+    firing fenced unbalanced imbalanced loss dead zombie breach breached tainted stale obsolete
+    skew alert alerts incident disrupted impacted high lagging
     """
 )
+# What a type says of trouble that it names: "DanglingReferenceFound", "ErrorsPresent".
+# Words with which a type of trouble begins: "OverQuota", "UnderReplicated".
+_BEGINS_BADLY: Final = word_set("over under frequent")
+_BOUNDS: Final = word_set("limit limits quota quotas max maximum retries threshold deadline")
+_LOADS: Final = word_set("usage cpu memory load latency utilization pressure")
+_SEEN: Final = word_set(
+    "detected found occurred observed present exist exists raised reported encountered"
+)
+# "-ing" that is what an object is for: to stop may be wanted, and where it is not, a summary tells.
+_DOING: Final = word_set(
+    """
+    replicating archiving reporting collecting exporting subscribing listening streaming forwarding
+    advertising receiving accepting publishing
+    """
+)
+# "-ing" that is good, and bad news where it is not so.
+_DOING_WELL: Final = word_set("succeeding passing responding functioning working operating")
 # Words that make a type tell of something other than the object's own health.
 _ASIDE: Final = word_set(
     """
@@ -153,7 +172,7 @@ def _by_words(words: Sequence[str]) -> TypeRole:
         return "foreign"
     last = words[-1]
     negated = len(words) > 1 and words[-2] in v.NEGATION
-    if last in ("warning", "warnings") and not negated:
+    if last in ("warning", "warnings"):
         return "aside"
     if last == "managed":
         return "ignored"  # whether the operator cares for a part at all
@@ -165,10 +184,18 @@ def _by_words(words: Sequence[str]) -> TypeRole:
         return "supporting"  # ValidConfiguration
     if last in ("required", "needed"):
         return "aside" if negated else "progress"
-    if last == "running":
+    if last == "running" or last in _DOING:
         return "running"
+    if last in _DOING_WELL:
+        return "bad" if negated or words[0] in v.NEGATION else "supporting"
+    if len(words) > 1 and _warns(words, last):
+        return "bad"
+    if last == "limited":
+        return "progress"  # RateLimited
     if last in _GOOD_ENDS:
         return _good(words, negated=negated)
+    if _denies_good(last):
+        return "aside" if negated or words[0] in v.NEGATION else "progress"
     if last in v.SUSPENDED:
         return "suspended" if len(words) == 1 or words[0].startswith("reconcil") else "aside"
     if last in v.TERMINATING:
@@ -178,6 +205,34 @@ def _by_words(words: Sequence[str]) -> TypeRole:
     ):
         return "aside" if negated or words[0] in v.NEGATION else "progress"
     return "aside" if last in _ASIDE or last in _ASIDE_ENDS else "foreign"
+
+
+def _warns(words: Sequence[str], last: str) -> bool:
+    """Whether several words together tell of a trouble, or of a bound that is reached."""
+    if last == "reached":
+        return not _BOUNDS.isdisjoint(words)
+    if last in _SEEN:
+        return _names_trouble(words[:-1])
+    return words[0] in _BEGINS_BADLY or (words[0] == "high" and last in _LOADS)
+
+
+def _names_trouble(words: Sequence[str]) -> bool:
+    hard = "loss" in words or any(
+        word in v.FAILURE and word not in v.SOFT_FAILURES for word in words
+    )
+    return hard and v.NEGATION.isdisjoint(words)
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def speaks_of_trouble(name: str) -> bool:
+    """Whether a type that has no role names a trouble, which is there while it is True."""
+    words = split(name.rpartition("/")[2])
+    return "outof" in words or _names_trouble(words)
+
+
+def _denies_good(word: str) -> bool:
+    """Whether a word says that something is not so: "Unprogrammed"."""
+    return word[:2] == "un" and (word[2:] in _GOOD_ENDS or word[2:] in v.GOOD)
 
 
 def _good(words: Sequence[str], *, negated: bool) -> TypeRole:

@@ -28,7 +28,7 @@ _NOISE: Final = word_set("number count of num scheduled")
 _GOOD: Final = word_set("ready available healthy running online up")
 _PLAIN: Final = word_set(
     """
-    replicas replica nodes node instances instance members member pods pod brokers
+    replicas replica drives disks osds nodes node instances instance members member pods pod brokers
     servers workers copies machines machine shards tablets masters proxies routers volumes
     resources clusters scale
     """
@@ -39,7 +39,7 @@ _SCALES: Final = (
 _MEASURES: Final = word_set(
     "bytes byte memory cpu disk space capacity percent percentage seconds minutes ms time usage gb"
 )
-_LACKING: Final = word_set("unavailable unready unhealthy failed")
+_LACKING: Final = word_set("unavailable unready unhealthy failed offline missing lost")
 
 
 _SORTS: Final = {
@@ -190,6 +190,9 @@ def _compared(
         where, number = joined(place, have.beside), numbers[have.beside]
     elif not name:
         return None
+    allocated = numbers.get(f"allocated{have.key[5:]}", 0) if have.key[:5] == "ready" else 0
+    if allocated and value + allocated == number:
+        value = number  # Agones: a server that is played on is no longer counted as ready
     if value < number:
         path = joined(place, have.key)
         return _short(path, value, f"{_shown(path)} is {value} of {number} ({where})", nested)

@@ -14,13 +14,15 @@ from typing import Any, Final
 import msgspec
 
 from konstat.base import limits
-from konstat.readiness import accomplishments, counts, reading, wording
+from konstat.readiness import accomplishments, counts, failurenumbers, reading, wording
 from konstat.readiness.fieldtexts import (
     Beside,
     decides_for_parent,
     first_text,
     is_condition,
     is_current,
+    is_echo,
+    is_grave,
     names_parts,
     text_beside,
 )
@@ -28,6 +30,7 @@ from konstat.readiness.judging import DOUBT, of_condition
 from konstat.readiness.keys import KeyRole, names_kind, role_of_key
 from konstat.readiness.kindrule import KindRule, Meaning, Outcome
 from konstat.readiness.paths import found_at, joined, parse_path
+from konstat.readiness.phaseoutcomes import outcome as outcome_of
 from konstat.readiness.signals import SOFT, WEAK, Reader, Signal, failure, of_outcome, shown
 from konstat.readiness.verdict import Evidence, Reason, State
 from konstat.readiness.vocabulary import SOFT_FAILURES
@@ -40,6 +43,7 @@ _OUTCOME_KEYS: Final = ("state", "status", "phase", "result", "outcome")
 _HARMLESS: Final = frozenset(
     ("", "none", "null", "nil", "<nil>", "ok", "success", "no error", "{}")
 )
+_DIGITS: Final = 7
 _CONTAINERS: Final = (dict, list, tuple, Mapping)
 
 
@@ -82,6 +86,8 @@ class Walk:
         if depth > limits.READINESS_DEPTH:
             self.cut = True
             return
+        if depth > 0 and is_echo(node):
+            return
         if depth > 0 and names_parts(node):
             for key, word in node.items():
                 self._phase(joined(place, str(key)), word, whole=False, nested=True)
@@ -95,16 +101,18 @@ class Walk:
                 return
             if isinstance(key, str):
                 self._field(node, place, key, value, depth, beside)
-        self._together(node, place, beside, nested=depth > 0)
+        self._together(node, place, beside, depth)
 
-    def _together(
-        self, node: Mapping[str, Any], place: str, beside: Beside, *, nested: bool
-    ) -> None:
+    def _together(self, node: Mapping[str, Any], place: str, beside: Beside, depth: int) -> None:
         """What the fields of one mapping say together."""
+        nested = depth > 0
         if beside.numbers:
             content = {} if nested and place not in self.wholes else self.content
             self.signals += counts.signals(
                 beside.numbers, content, place, nested=nested, bounded=self.reader.counts_runs
+            )
+            self.signals += failurenumbers.signals(
+                beside.numbers, node, place, depth=depth, counts_runs=self.reader.counts_runs
             )
         if beside.versions:
             self.signals += counts.moving(node, place, nested=nested)
@@ -119,6 +127,8 @@ class Walk:
         beside: Beside,
     ) -> None:
         role = role_of_key(key)
+        if isinstance(value, str) and len(value) < _DIGITS and value.isdecimal():
+            beside.numbers[key] = int(value)  # "3", as some write their counts
         if value is None or (role is KeyRole.SKIP and not isinstance(value, int)):
             return
         if self.reader.marked and self._is_marked(joined(place, key)):
@@ -246,7 +256,9 @@ class Walk:
         rank = WEAK if path.endswith("ctive") else 0
         detail = text_beside(node)
         full = wording.with_detail(shown(path, False), detail)
-        if of_message(detail) is Sense.FAILED:
+        if path.endswith((".valid", ".isValid")):
+            state, reason = State.FAILED, Reason.CONFIGURATION_REFUSED
+        elif of_message(detail) is Sense.FAILED:
             state, reason = State.FAILED, failure("", detail)
         else:
             state, reason = State.PROGRESSING, Reason.CONDITION_NOT_MET
@@ -277,6 +289,11 @@ class Walk:
         elif role is KeyRole.REASON:
             if (depth == 0 or place.endswith(".waiting")) and of_phase(value) is Sense.FAILED:
                 self._phase(joined(place, key), value, whole=False, node=node, nested=depth > 0)
+        elif role is KeyRole.LEVEL:
+            if is_grave(place, value):
+                path = joined(place, key)
+                full = wording.with_detail(shown(path, value), text_beside(node))
+                self._say(State.FAILED, failure("", full), full, path, value, nested=True)
         elif role is KeyRole.VERSION:
             beside.versions.append(key)
         else:
@@ -352,7 +369,7 @@ class Walk:
             sense = Sense.COMPLETED if has_ended(word) else sense
         if nested is None:
             nested = not whole and path.count(".") > 2
-        outcome = self._outcome(sense, whole)
+        outcome = outcome_of(sense, word, self.reader, whole=whole)
         if outcome is None:
             return
         state, reason, decides = outcome
@@ -400,28 +417,6 @@ class Walk:
         self.signals.append(
             Signal(State.READY, reason, "", evidence, decides, nested, rank, worth=worth)
         )
-
-    def _outcome(self, sense: Sense, whole: bool) -> tuple[State, Reason, bool] | None:
-        if sense in (Sense.RUNNING, Sense.EARLY) and self.reader.bounded:
-            return State.PROGRESSING, Reason.RUNNING, False
-        if sense in (Sense.GOOD, Sense.EARLY, Sense.READY, Sense.RUNNING):
-            # "Ready" work may still have to be done; of a backup it is the result.
-            deciding = sense is Sense.RUNNING or (sense is Sense.READY and not self.reader.pending)
-            decides = whole and deciding
-            return State.READY, Reason.CONDITIONS_MET, decides
-        if sense is Sense.COMPLETED:
-            return State.READY, Reason.COMPLETED, whole
-        if sense is Sense.FAILED:
-            return State.FAILED, Reason.FAILURE_REPORTED, False
-        if sense is Sense.PROGRESS:
-            return State.PROGRESSING, Reason.RECONCILING, False
-        if not whole:
-            return None
-        if sense is Sense.SUSPENDED:
-            return State.SUSPENDED, Reason.SUSPENDED, True
-        if sense is Sense.TERMINATING:
-            return State.TERMINATING, Reason.DELETING, False
-        return State.UNKNOWN, Reason.CONDITION_UNKNOWN, False
 
     def _error(self, path: str, value: Any) -> None:
         text = first_text(value)

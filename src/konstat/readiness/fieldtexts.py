@@ -32,6 +32,8 @@ class Beside(NamedTuple):
 
 def names_parts(node: Mapping[str, Any]) -> bool:
     """Whether a mapping holds names of parts, and a word of each: ``{db: Ready, web: Failed}``."""
+    if "level" in node or "severity" in node:
+        return False
     for word in node.values():
         if type(word) is not str or not word.isalpha() or of_phase(word) is Sense.NOTHING:
             return False
@@ -44,6 +46,31 @@ def is_condition(value: Any) -> bool:
         and isinstance(value.get("type"), str)
         and reading.three_valued(value.get("status")) != "Unknown"
     )
+
+
+def is_echo(node: Mapping[str, Any]) -> bool:
+    """Whether a mapping is a whole other object, of which the status keeps what it last saw."""
+    kind = node.get("kind")
+    return (
+        isinstance(kind, str)
+        and isinstance(node.get("metadata"), Mapping)
+        and ("status" in node or "spec" in node)
+    )
+
+
+def is_grave(place: str, level: str) -> bool:
+    """Whether the ``level`` of an entry in a list of findings on the object is that of an error."""
+    name = split(place.rpartition(".")[2].partition("[")[0])
+    return level.lower() in _GRAVE and not _FINDINGS.isdisjoint(name)
+
+
+_GRAVE: Final = frozenset(("error", "fatal", "critical", "emergency"))
+_FINDINGS: Final = frozenset(
+    (
+        "message", "messages", "analysis", "validation", "validations", "diagnostics", "issues",
+        "problems", "findings",
+    )
+)  # fmt: skip
 
 
 def text_beside(node: Mapping[str, Any]) -> str:
@@ -75,12 +102,12 @@ def first_text(value: Any) -> str:
 
 
 def decides_for_parent(signal: Signal, place: str) -> bool:
-    """Gateway API keeps the summaries of routes and policies per parent."""
+    """Gateway API keeps the summaries of routes and policies per parent, others per controller."""
     return (
         signal.state is State.READY
         and signal.entry is not None
         and signal.entry.type in _NESTED_DECIDING
-        and place.startswith(("status.parents[", "status.ancestors["))
+        and place.startswith(("status.parents[", "status.ancestors[", "status.controllers["))
     )
 
 

@@ -19,7 +19,7 @@ from konstat.readiness import accomplishments, history, predicates, reading, wis
 from konstat.readiness.fields import Walk
 from konstat.readiness.fieldtexts import text_beside
 from konstat.readiness.kindrule import KindRule
-from konstat.readiness.signals import SOFT, UNSURE, WEAK, Reader, Signal, of_outcome
+from konstat.readiness.signals import SOFT, TALLY, UNSURE, WEAK, Reader, Signal, of_outcome
 from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State
 from konstat.readiness.words import Sense, of_message
@@ -144,12 +144,17 @@ def _awaited(text: str, path: str) -> Signal:
 
 
 _READY: Final = State.READY
+_UNDER_SUMMARY: Final = (WEAK, TALLY)
+_AT_REST_ONLY: Final = (SOFT, TALLY)
 
 
 def _weighed(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness:
     signals = walk.signals
     if walk.reader.bounded and any(s.reason is Reason.COMPLETED and s.decides for s in signals):
-        signals = [s for s in signals if not _is_past(s)]
+        parts_count = not walk.reader.pending
+        signals = [
+            s for s in signals if not _is_past(s) or (parts_count and s.state is State.FAILED)
+        ]
     if any(s.state is not _READY for s in signals):
         signals = _in_doubt(subject, walk, signals)
         worst = _worst(signals)
@@ -171,7 +176,10 @@ def _weighed(subject: Subject, rule: KindRule | None, walk: Walk) -> Readiness:
 
 
 def _is_past(signal: Signal) -> bool:
-    """Of work that ended well: attempts that failed, and that it once ran, are its history."""
+    """Of work that ended well: attempts that failed, and that it once ran, are its history.
+
+    What leaves a thing, such as a backup, is not whole where a part of it failed.
+    """
     if signal.nested or signal.reason is Reason.RUNNING:
         return True
     done = signal.entry is not None and signal.entry.status == "True"
@@ -208,16 +216,16 @@ def _convince(walk: Walk, signals: Sequence[Signal]) -> bool:
 
 def _in_doubt(subject: Subject, walk: Walk, signals: list[Signal]) -> list[Signal]:
     """The signals without those that count only under a condition which does not hold."""
-    if any(s.rank == WEAK for s in signals) and any(
+    if any(s.rank in _UNDER_SUMMARY for s in signals) and any(
         s.decides and s.state is State.READY for s in signals
     ):
-        signals = [s for s in signals if s.rank != WEAK]
+        signals = [s for s in signals if s.rank not in _UNDER_SUMMARY]
     if any(s.rank == UNSURE for s in signals):
         sure = [s for s in signals if s.rank != UNSURE]
         if walk.generations or any(s.dated for s in sure):
             signals = sure
     if any(s.state is State.PROGRESSING for s in signals):
-        signals = [s for s in signals if s.rank != SOFT]
+        signals = [s for s in signals if s.rank not in _AT_REST_ONLY]
         if all(s.state in (State.PROGRESSING, State.READY) for s in signals):
             signals = history.without(subject, signals)
     return signals

@@ -14,7 +14,7 @@ import msgspec
 
 from konstat.base import limits
 from konstat.readiness import accomplishments, reading, wording
-from konstat.readiness.conditiontypes import TypeRole, role_of
+from konstat.readiness.conditiontypes import TypeRole, role_of, speaks_of_trouble
 from konstat.readiness.kindrule import ConditionMeaning, Meaning, Outcome
 from konstat.readiness.signals import (
     UNSURE,
@@ -48,7 +48,18 @@ _UNDER_WAY: Final = frozenset(("Ongoing", "InProgress"))
 _ENDED: Final = frozenset(("Finished", "Done", "Complete", "Completed", "JobComplete"))
 # Reasons of an Unknown that says that there is nothing to know.
 _NOT_ASKED: Final = frozenset(("noop", "notapplicable", "notrequired", "notneeded", "notused"))
-_STEADY: Final = frozenset(("AsExpected", "NewReplicaSetAvailable", "Steady", "NotProgressing"))
+# Reasons of a part that is not there because nobody asked for it.
+_LEFT_OUT: Final = frozenset(
+    (
+        "removed", "notmanaged", "unmanaged", "notconfigured", "notrequired", "notneeded",
+        "notapplicable", "notrequested", "notselected", "notused", "skipped",
+    )
+)  # fmt: skip
+# Reasons of an Unknown that nobody has looked into yet.
+_AT_FIRST: Final = frozenset(("init", "initial", "initialized", "notobserved", "notchecked"))
+_STEADY: Final = frozenset(
+    ("AsExpected", "NewReplicaSetAvailable", "Steady", "NotProgressing", "Idle")
+)
 
 
 def of_condition(
@@ -70,7 +81,7 @@ def of_condition(
         stale, dated = (seen if generation and seen != generation else 0), seen != 0
     if type(message) is not str:
         message = ""
-    severe = status != "True" and get("severity") == "Error"
+    severity = "" if status == "True" else get("severity")
     judge = _remembered if len(message) <= limits.READINESS_DETAIL_CHARACTERS else _condition
     return judge(
         reader,
@@ -82,7 +93,7 @@ def of_condition(
         nested,
         stale,
         dated,
-        severe,
+        severity if type(severity) is str else "",
     )
 
 
@@ -96,7 +107,7 @@ def _condition(
     nested: bool,
     stale: int,
     dated: bool,
-    severe: bool,
+    severity: str,
 ) -> Signal | None:
     status = reading.three_valued(raw)
     odd = status == "Unknown" and raw not in ("Unknown", "unknown")
@@ -114,7 +125,7 @@ def _condition(
             dated and not stale,
             odd,
             raw == BARE,
-            severe,
+            severity,
             raw if odd and isinstance(raw, str) and raw != BARE else "",
         ),
         reader,
@@ -163,13 +174,18 @@ def _in_role(
     if reason is Sense.PROGRESS and "blocked" in split(entry.reason):
         # By something that comes by itself, unless the message speaks of a failure.
         reason = Sense.FAILED if of_message(entry.message) is Sense.FAILED else reason
-    if role == "supporting" and reason is Sense.SUSPENDED and is_left_out(entry.reason):
-        return None
+    if role == "supporting" and entry.status != "True":
+        if reason is Sense.SUSPENDED and is_left_out(entry.reason):
+            return None
+        if entry.reason.lower() in _LEFT_OUT:
+            return None if entry.nested else DOUBT
     if entry.status == "True":
         return _when_true(entry, role, reason, reader)
     signal = (_when_false if entry.status == "False" else _when_unknown)(entry, role, reason)
     if role == "running" and reader.bounded and reason is not Sense.FAILED:
         return None
+    if role == "supporting" and entry.severity == "Info" and reason is Sense.NOTHING and signal:
+        return msgspec.structs.replace(signal, rank=WEAK)  # as Knative's, which hold nothing back
     if signal is not None and (
         role == "active" or (role == "running" and reason is not Sense.FAILED)
     ):
@@ -236,6 +252,7 @@ def _good_value(role: TypeRole) -> str:
 
 
 _STRANGE: Final = frozenset(("foreign", "aside"))
+_STRANGE_OR_WORK: Final = frozenset(("foreign", "aside", "progress"))
 _POSITIVE: Final = frozenset(("summary", "supporting", "work", "running", "active"))
 
 
@@ -285,8 +302,8 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
     if role == "terminating":
         return _signal(entry, State.TERMINATING, Reason.DELETING)
     if role in _STRANGE:
-        rests = role == "aside" and reason is Sense.FAILED and split(entry.type)[-1] in SUSPENDED
-        return _signal(entry, State.FAILED, _bad_reason(entry)) if rests else None
+        trouble = _is_trouble(entry, role, reason)
+        return _signal(entry, State.FAILED, _bad_reason(entry)) if trouble else None
     if reason is Sense.FAILED:
         if role == "progress" or not _is_denied(entry.reason):
             return _contradicted(entry, role)
@@ -294,7 +311,7 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
     if role == "progress":
         return _in_progress(entry, reason)
     if role in ("running", "active"):
-        if role == "running" and reader.bounded:
+        if role == "running" and (reader.bounded or reader.checks):
             return _signal(entry, State.PROGRESSING, Reason.RUNNING)
         if entry.type == entry.reason == "Running":
             # Of operators made with Ansible it says that a playbook runs just now.
@@ -319,6 +336,16 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
     return _signal(entry, State.READY, Reason.CONDITIONS_MET, decides=decides, worth=worth)
 
 
+def _is_trouble(entry: Entry, role: TypeRole, reason: Sense) -> bool:
+    """Whether a condition that is True and of no known type tells of a trouble all the same."""
+    failed = reason is Sense.FAILED and not _is_denied(entry.reason)
+    if role == "aside":
+        return failed and split(entry.type)[-1] in SUSPENDED
+    if entry.nested:
+        return speaks_of_trouble(entry.type)
+    return failed or speaks_of_trouble(entry.type) or begins_with_failure(entry.message)
+
+
 def _denies(reason: str, sense: Sense) -> bool:
     """Whether a reason says itself that it is not so: "NotReady"."""
     return sense is Sense.PROGRESS and split(reason)[0] == "not"
@@ -336,13 +363,21 @@ def _contradicted(entry: Entry, role: TypeRole) -> Signal:
 
 
 def _in_progress(entry: Entry, reason: Sense) -> Signal:
-    if entry.reason in _STEADY or reason is Sense.GOOD:
+    if entry.reason in _STEADY or reason is Sense.GOOD or _tells_of_all(entry.reason):
         ended = not COMPLETED.isdisjoint(split(entry.reason))
         worth = accomplishments.WHOLE if ended else accomplishments.NEUTRAL
         return _signal(entry, State.READY, Reason.CONDITIONS_MET, worth=worth)
     if reason is Sense.SUSPENDED:
         return _signal(entry, State.SUSPENDED, Reason.PAUSED)
+    if begins_with_failure(entry.message) and not waits(entry.reason):
+        return _signal(entry, State.FAILED, failure(entry.reason, entry.message))  # and tries again
     return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
+
+
+def _tells_of_all(reason: str) -> bool:
+    """Whether a reason says that the last of something is done: "AllReplicasUpdated"."""
+    words = split(reason)
+    return words[:1] == ("all",) and words[-1].endswith("ed") and NEGATION.isdisjoint(words)
 
 
 def _bad_reason(entry: Entry) -> Reason:
@@ -356,12 +391,12 @@ def _bad_reason(entry: Entry) -> Reason:
 def _when_false(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
     if role in ("bad", "suspended", "terminating"):
         return None
-    if reason is Sense.FAILED and role in _STRANGE and _is_denied(entry.reason):
-        return None  # "NoData" of something that nobody knows
+    if reason is Sense.FAILED and role in _STRANGE_OR_WORK and _is_denied(entry.reason):
+        reason = Sense.NOTHING  # "NoData" of something that nobody knows, "NoMatchingNode" of work
     if reason is Sense.FAILED:
         said = f"invalid {entry.reason}" if entry.type == "Valid" else entry.reason
         return _signal(entry, State.FAILED, failure(said, entry.message))
-    if entry.severe and role not in _STRANGE:
+    if entry.severity == "Error" and role not in _STRANGE:
         return _signal(entry, State.FAILED, failure(entry.reason, entry.message))
     if role in _STRANGE and entry.reason in _UNDER_WAY:
         return _signal(entry, State.PROGRESSING, Reason.RECONCILING)
@@ -416,6 +451,9 @@ def _when_unknown(entry: Entry, role: TypeRole, reason: Sense) -> Signal | None:
         return _signal(entry, State.PROGRESSING, Reason.RUNNING)
     if reason is Sense.SUSPENDED:
         return _signal(entry, State.SUSPENDED, Reason.PAUSED)
+    if role == "bad" and entry.reason.lower() in _AT_FIRST and not entry.odd:
+        unseen = _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)
+        return msgspec.structs.replace(unseen, rank=WEAK)
     if role in ("bad", "progress") or entry.odd or reason is Sense.UNKNOWN:
         return _signal(entry, State.UNKNOWN, Reason.CONDITION_UNKNOWN)
     if role == "summary" and reason is Sense.TERMINATING:

@@ -37,6 +37,7 @@ class KeyRole(IntEnum):
     WHOLE = 15  # a mapping that sums the object up, such as `cluster`
     LACKING = 16  # a list of the parts that are not ready
     WORK_FLAG = 17  # a boolean of which True is work under way
+    LEVEL = 18  # how grave a finding is
 
 
 _PHASES: Final = word_set(
@@ -92,7 +93,7 @@ _ASIDE: Final = word_set(
 _SKIPPED: Final = word_set(
     """
     history events managedfields conditionhistory lastappliedconfiguration inventory
-    spec template warnings relatedobjects retries attempts versions images endpoints
+    spec template manifest warnings relatedobjects retries attempts versions images endpoints
     """
 )
 # Words of progress that are settings, or nouns, as names of fields.
@@ -103,6 +104,10 @@ _NO_WORK: Final = word_set(
     exporting processing registering throttling
     """
 )
+_LEVELS: Final = word_set("level severity")
+# Which is the latest, and no past.
+_OBSERVED: Final = word_set("lastobservedstate lastobservedstatus lastobservedphase")
+_ATTEMPTS: Final = word_set("trial trials attempt attempts iteration iterations")
 _ERROR_ENDS: Final = word_set(
     """
     error errors message messages reason cause description msg details text problems problem
@@ -131,6 +136,8 @@ def role_of_key(key: str) -> KeyRole:
     if exact is not None:
         return exact
     last = words[-1]
+    if words[0] == "failed" and not _ATTEMPTS.isdisjoint(words):
+        return KeyRole.SKIP  # what was tried besides, as an experiment does
     if words[0] == "current" and len(words) == 2 and last in VERSIONED:
         return KeyRole.VERSION
     if any(word in _ERRORS for word in words) and last in _ERROR_ENDS:
@@ -162,6 +169,8 @@ def _exact(bare: str) -> KeyRole | None:
         (_LACKING, KeyRole.LACKING),
         (_RECORDS, KeyRole.RECORD),
         (_SKIPPED, KeyRole.SKIP),
+        (_LEVELS, KeyRole.LEVEL),
+        (_OBSERVED, KeyRole.SIDE_PHASE),
     ):
         if bare in names:
             return role
@@ -196,8 +205,8 @@ SWITCHES: Final = ("enabled", "running", "active")  # of which false asks for re
 STATE_FIELDS: Final = ("state", "desiredState", "managementState", "runStrategy", "powerState")
 STATES_AT_REST: Final = word_set(
     """
-    paused suspended stopped hibernated halted unmanaged disabled sleeping inactive shutdown
-    off poweredoff removed
+    paused suspended stopped hibernated hibernating halted unmanaged disabled sleeping inactive
+    shutdown off poweredoff removed
     """
 )
 # Where specs keep such a wish one level deeper.

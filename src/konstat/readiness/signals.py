@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
     ``odd`` tells that its status is none of the three, ``bare`` that it has none at all; ``stale``
     is the other generation that it is about, else 0; ``dated`` that it names the present one;
-    ``severe`` that it calls itself an error, as Cluster API's and Knative's conditions may;
+    ``severity`` how grave it calls itself while not True, as Cluster API's and Knative's do;
     ``word`` is an odd status.
     """
 
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     dated: bool
     odd: bool
     bare: bool
-    severe: bool
+    severity: str
     word: str
 
     @property
@@ -100,6 +100,8 @@ class Reader:
         self.rule = rule
         known = None if rule is None else rule.work
         self.bounded = is_bounded(kind) if known is None else known
+        # A check runs again and again, or once: "Running" is no rest of it.
+        self.checks = known is None and split(kind)[-1:] == ("check",)
         # A schedule counts the runs of the past, good and bad.
         self.counts_runs = self.bounded or is_scheduled(kind)
         # Bounded work that leaves no thing of its own, which could be ready.
@@ -115,7 +117,7 @@ _BOUNDED: Final = word_set(
     """
     run job workflow task backup restore scan test execution build migration export import clone
     operation operations request experiment trial attempt snapshot copy upgrade rollback benchmark
-    order challenge report check upload download dump replay reboot replacement
+    order challenge report upload download dump replay reboot replacement
     promotion transfer invocation command action remediation verification rotation failover
     switchover cleanup rebuild
     rebalance maintenance
@@ -134,7 +136,7 @@ def is_bounded(kind: str) -> bool:
         words = words[:-1]
     if words == ("spark", "application"):
         return True  # an application that ends, unlike others
-    if words[-2:] in (("health", "check"), ("service", "export"), ("service", "import")):
+    if words[-2:] in (("service", "export"), ("service", "import")):
         return False
     return bool(words) and words[-1] in _BOUNDED and words[0] not in _SCHEDULED
 
@@ -224,4 +226,5 @@ def told(entry: Entry) -> str:
 # Ranks of signals that count only under a condition.
 UNSURE: Final = 99  # where nothing better is known
 WEAK: Final = 98  # where no summary decides
+TALLY: Final = 96  # where no summary decides, and nothing is on its way
 SOFT: Final = 97  # a failure, unless the object is on its way

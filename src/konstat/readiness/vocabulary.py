@@ -34,7 +34,11 @@ FAILURE: Final = word_set(
     couldnt unrecoverable irrecoverable undeliverable unexpected rolledback cancelled canceled
     backoff outage unprocessable interrupted impaired diverged orphaned splitbrain deadlock
     inaccessible warning warnings warn dropped diskfull storagefull ignored faulty
-    irreconcilable immutable
+    irreconcilable immutable unreconcilable abnormal problem problems alarm alarms terminal
+    deadlocked dangling overlapping shadowed compromised tampered unsafe
+    starved hung leaderless quarantined poisoned unstable flapping overcommitted oversubscribed
+    overloaded unusable uncorrectable irreparable inoperable inoperative nonoperational
+    dysfunctional defective damaged wedged
     """
 )
 # Of these, those that an object shows on its way too.

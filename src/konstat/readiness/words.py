@@ -155,9 +155,15 @@ def _denied(negation: str, word: str, following: Sequence[str]) -> Sense:
     if at_work or word in v.SUSPENDED or word in v.TERMINATING:
         return Sense.GOOD
     if negation == "no":
-        # NoMatchingParent lacks something; NoReadyPods and NoPodsReady are not there yet.
+        # NoMatchingParent lacks something; NoReadyPods, NoPodsReady and NoPods are not there yet.
+        if not following and word in _STARTED:
+            return Sense.PROGRESS
         return Sense.PROGRESS if any(w in v.NOT_YET for w in (word, *following)) else Sense.FAILED
     return Sense.NOTHING
+
+
+# What there is none of at first.
+_STARTED: Final = word_set("replicas replica pods pod deployments deployment instances endpoints")
 
 
 def _sense(word: str) -> Sense:
