@@ -198,7 +198,12 @@ async def test_an_autoscaler_without_metrics_keeps_the_bounds(compare: Any) -> N
         found = await story.client.get(Deployment.kind, "web")
         # Right after the step the reason is SucceededRescale, one look later SucceededGetScale.
         able = condition["status"]
-        return able, found["spec"]["replicas"], await story.events("SuccessfulRescale")
+
+        async def told() -> Any:
+            return await story.events("SuccessfulRescale")
+
+        events = await until(told, what="the Event")  # which is posted apart from the status
+        return able, found["spec"]["replicas"], events
 
     await compare(scenario)
 

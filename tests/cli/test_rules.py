@@ -46,7 +46,7 @@ def files(write, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files of a user; what is added to the rules of this Python is forgotten afterwards."""
     write("objects.yaml", OBJECTS)
     write("widgets.yaml", DATA)
-    write("widgets.py", FUNCTION)
+    write("widget_rules.py", FUNCTION)
     for table in ("_functions", "_data"):
         monkeypatch.setattr(DEFAULT, table, dict(getattr(DEFAULT, table)))
     DEFAULT.rule("elsewhere.example.com", "Nothing")(lambda subject: None)  # forgets what was found
@@ -70,12 +70,12 @@ def test_rules_as_data(run_konstat) -> None:
 
 
 def test_rules_as_data_and_as_a_function(run_konstat) -> None:
-    found = headlines(run_konstat, "--rules", "widgets.yaml", "--rules", "widgets.py")
+    found = headlines(run_konstat, "--rules", "widgets.yaml", "--rules", "widget_rules.py")
     assert found == ["Ready (ConditionsMet)", "Ready (ScaledToZero)"]
 
 
 def test_rules_from_the_environment(run_konstat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KONSTAT_RULES", os.pathsep.join(["widgets.py", "widgets.yaml"]))
+    monkeypatch.setenv("KONSTAT_RULES", os.pathsep.join(["widget_rules.py", "widgets.yaml"]))
     assert headlines(run_konstat) == ["Ready (ConditionsMet)", "Ready (ScaledToZero)"]
 
 
@@ -123,7 +123,7 @@ def test_the_example_of_the_documentation(run_konstat, write) -> None:
         return re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)[0]
 
     write("widgets.yaml", shown("yaml"))
-    write("widgets.py", shown("python"))
+    write("widget_rules.py", shown("python"))
     polished = '{type: Polished, status: "False", reason: NoWax, message: the jar is empty}'
     head = "apiVersion: demo.example.com/v1\nkind: Widget\nmetadata: {name: blue, namespace: demo}"
     write("widget.yaml", f"{head}\nstatus: {{conditions: [{polished}]}}\n")
@@ -131,7 +131,7 @@ def test_the_example_of_the_documentation(run_konstat, write) -> None:
     result = run_konstat(*command.removeprefix("$ konstat ").split())
     assert result.stdout == output
     write("widget.yaml", f"{head}\nspec: {{size: 0}}\n")
-    result = run_konstat("explain", "-f", "widget.yaml", "--rules", "widgets.py")
+    result = run_konstat("explain", "-f", "widget.yaml", "--rules", "widget_rules.py")
     assert "is Ready (ScaledToZero)" in result.stdout
 
 

@@ -17,7 +17,7 @@ from konstat.objects.kind import Kind
 if TYPE_CHECKING:
     from story import Plane
 
-GADGET = Kind(group="wait.konstat.dev", version="v1", kind="Gadget", plural="gadgets")
+GADGET = Kind(group="wait.konstat.dev", version="v1", kind="WaitGadget", plural="waitgadgets")
 
 
 class Cluster:
@@ -141,7 +141,7 @@ def _definition() -> dict[str, Any]:
         "spec": {
             "group": GADGET.group,
             "scope": "Namespaced",
-            "names": {"plural": GADGET.plural, "singular": "gadget", "kind": GADGET.kind},
+            "names": {"plural": GADGET.plural, "singular": "waitgadget", "kind": GADGET.kind},
             "versions": [version],
         },
     }
@@ -167,10 +167,10 @@ async def test_generations_count_where_kubectl_wait_is_content(
         GADGET, "restored", body, type="merge", subresource="status", namespace=place
     )
     kubectl = Kubectl(plane, place)
-    await kubectl("wait", "--for=condition=Ready", "gadget/restored", "--timeout=5s")
+    await kubectl("wait", "--for=condition=Ready", "waitgadget/restored", "--timeout=5s")
     for goal in ("ready", "condition=Ready"):
         code, _, errors = await cluster.konstat(
-            "wait", "gadgets/restored", f"--for={goal}", "--timeout=0"
+            "wait", "waitgadgets/restored", f"--for={goal}", "--timeout=0"
         )
         assert code == 2, errors
         assert "generation" in errors
@@ -179,6 +179,6 @@ async def test_generations_count_where_kubectl_wait_is_content(
         GADGET, "restored", body, type="merge", subresource="status", namespace=place
     )
     for goal in ("ready", "condition=Ready"):
-        code, _, errors = await cluster.konstat("wait", "gadgets/restored", f"--for={goal}")
+        code, _, errors = await cluster.konstat("wait", "waitgadgets/restored", f"--for={goal}")
         assert code == 0, errors
     await client.delete(CustomResourceDefinition, f"{GADGET.plural}.{GADGET.group}")
