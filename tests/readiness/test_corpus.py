@@ -36,8 +36,8 @@ def too_good(outcomes: list[Outcome]) -> list[str]:
 
 def test_the_corpus_is_large_and_balanced():
     samples = status_corpus.samples()
-    assert len(samples) >= 300
-    assert len({(sample.group, sample.kind) for sample in samples}) >= 80
+    assert len(samples) >= 1400
+    assert len({(sample.group, sample.kind) for sample in samples}) >= 500
     ready = sum(sample.state is State.READY for sample in samples)
     assert 0.3 <= ready / len(samples) <= 0.5
     assert len(samples) - len(GENERAL) <= len(samples) / 100

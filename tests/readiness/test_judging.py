@@ -131,3 +131,29 @@ def test_a_backup_of_which_a_part_failed_is_not_whole() -> None:
     rules = Rules(builtin=False)
     assert compute({**content, "kind": "ShardBackup"}, rules=rules).state is State.FAILED
     assert compute({**content, "kind": "TestRun"}, rules=rules).state is State.READY
+
+
+def test_conditions_per_controller_may_be_of_an_older_generation() -> None:
+    told = {**condition("Accepted"), "observedGeneration": 1}
+    content = {
+        "apiVersion": "x.example.com/v1",
+        "kind": "Filter",
+        "metadata": {"name": "a", "generation": 2},
+        "status": {"controllers": [{"controllerName": "a", "conditions": [told]}]},
+    }
+    assert compute(content, rules=Rules(builtin=False)).state is State.PROGRESSING
+
+
+def test_a_route_waits_for_all_parents_that_it_refers_to() -> None:
+    told = {"parentRef": {"name": "a"}, "conditions": [condition("Accepted")]}
+    content = {
+        "apiVersion": "x.example.com/v1",
+        "kind": "SomeRoute",
+        "metadata": {"name": "a"},
+        "spec": {"parentRefs": [{"name": "a"}, {"name": "b"}]},
+        "status": {"parents": [told]},
+    }
+    rules = Rules(builtin=False)
+    assert compute(content, rules=rules).state is State.PROGRESSING
+    content["status"] = {"parents": [told, told]}
+    assert compute(content, rules=rules).state is State.READY

@@ -206,6 +206,18 @@ def _compared(
     return Signal(State.READY, Reason.CONDITIONS_MET, "", evidence, decides, nested, 7, worth=worth)
 
 
+def parents(content: Mapping[str, Any]) -> Signal | None:
+    """Of a route: a parent that it refers to and that has not told of it yet."""
+    asked = reading.mapping(content.get("spec")).get("parentRefs")
+    told = reading.mapping(content.get("status")).get("parents")
+    if not isinstance(asked, list | tuple) or not isinstance(told, list | tuple):
+        return None
+    if len(told) >= len(asked):
+        return None
+    text = f"{len(told)} of {len(asked)} parents have told of it (spec.parentRefs)"
+    return _short("status.parents", len(told), text, nested=False)
+
+
 def _asked(spec: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, int]:
     """The first number under one of the keys, and that key; empty where there is none."""
     for key in keys:

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from konstat.base import limits
-from konstat.readiness import accomplishments, history, predicates, reading, wishes, wording
+from konstat.readiness import accomplishments, counts, history, predicates, reading, wishes, wording
 from konstat.readiness.fields import Walk
 from konstat.readiness.fieldtexts import text_beside
 from konstat.readiness.kindrule import KindRule
@@ -37,6 +37,8 @@ def read(subject: Subject, reader: Reader) -> Readiness:
         return _suspended(subject, reader) or _existing(subject)
     walk = Walk(subject.content, reader, generation=subject.generation)
     walk.run(subject.content.get("status"))
+    if "parentRefs" in subject.spec:
+        walk.add(counts.parents(subject.content))
     if rule is not None:
         _add_rule_signals(walk, subject, rule)
     return (

@@ -57,6 +57,7 @@ _LEFT_OUT: Final = frozenset(
 )  # fmt: skip
 # Reasons of an Unknown that nobody has looked into yet.
 _AT_FIRST: Final = frozenset(("init", "initial", "initialized", "notobserved", "notchecked"))
+_SEVERITIES: Final = ("Error", "Info")
 _STEADY: Final = frozenset(
     ("AsExpected", "NewReplicaSetAvailable", "Steady", "NotProgressing", "Idle")
 )
@@ -93,7 +94,7 @@ def of_condition(
         nested,
         stale,
         dated,
-        severity if type(severity) is str else "",
+        severity if severity in _SEVERITIES else "",
     )
 
 
@@ -251,6 +252,9 @@ def _good_value(role: TypeRole) -> str:
     return "True" if role in _POSITIVE else "False"
 
 
+_PER_PARENT: Final = (
+    "status.parents[", "status.listeners[", "status.ancestors[", "status.controllers[",
+)  # fmt: skip
 _STRANGE: Final = frozenset(("foreign", "aside"))
 _STRANGE_OR_WORK: Final = frozenset(("foreign", "aside", "progress"))
 _POSITIVE: Final = frozenset(("summary", "supporting", "work", "running", "active"))
@@ -258,7 +262,7 @@ _POSITIVE: Final = frozenset(("summary", "supporting", "work", "running", "activ
 
 def _is_own_generation(place: str) -> bool:
     """Gateway API's nested conditions are about the generation of the object that has them."""
-    return place.startswith(("status.parents[", "status.listeners[", "status.ancestors["))
+    return place.startswith(_PER_PARENT)
 
 
 def _stale(entry: Entry) -> Signal:
