@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -165,3 +167,13 @@ def test_a_good_word_among_unknown_ones_decides_nothing(noise: str, good: str) -
 def test_a_failure_is_not_talked_away(failed: str, good: str) -> None:
     if not words.is_progress(words.split(failed)[0]):
         assert words.of_phase(f"{good} {failed}") is Sense.FAILED
+
+
+def test_long_texts_are_not_kept():
+    """What is remembered is what was looked at, not the log that it stands in."""
+    text = f"could not reach {'x' * 100_000}"
+    before = sys.getrefcount(text)
+    for mean in (words.split, words.of_reason, words.of_phase, words.of_message, words.is_users):
+        mean(text)
+    words.blames_user(text)
+    assert sys.getrefcount(text) == before

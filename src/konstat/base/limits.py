@@ -138,6 +138,7 @@ READINESS_NODES: Final = 50_000  # values of one status: 1.5 MiB hardly hold mor
 READINESS_DEPTH: Final = 8  # … and levels, of a status that somebody else wrote
 READINESS_WORD_CHARACTERS: Final = 200  # of a reason, a type or a phase that are analysed
 READINESS_CACHED_WORDS: Final = 4096  # reasons, types, kinds: operators write few distinct ones
+READINESS_REMEMBERED_CHARACTERS: Final = 400  # of a condition whose meaning is remembered
 RULE_BYTES: Final = 4 * 1024 * 1024  # of a file of readiness rules; built-in ones have 10 KB
 READINESS_CACHED_KEYS: Final = 32  # numbers side by side whose meaning is remembered
 CRASH_HOLD_SECONDS: Final = 600.0  # the kubelet forgets its back-off after ten good minutes

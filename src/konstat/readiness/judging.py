@@ -83,12 +83,17 @@ def of_condition(
     if type(message) is not str:
         message = ""
     severity = "" if status == "True" else get("severity")
-    judge = _remembered if len(message) <= limits.READINESS_DETAIL_CHARACTERS else _condition
+    if type(reason) is not str:
+        reason = ""
+    if type(kind) is str:
+        name = kind
+    long = len(message) + len(reason) + len(name) > limits.READINESS_REMEMBERED_CHARACTERS
+    judge = _condition if long else _remembered
     return judge(
         reader,
-        kind if type(kind) is str else name,
+        name,
         status if type(status) is str or type(status) is bool else "",
-        reason if type(reason) is str else "",
+        reason,
         message,
         place,
         nested,

@@ -20,8 +20,9 @@ _VOLATILE = re.compile(
             # dates with times, as RFC 3339, log4j and Go's log write them; then bare times
             r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?",
             r"\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b",
-            # both ends of a connection: the local port is another one each time
-            r"\S+:\d+->\S+:\d+",
+            # both ends of a connection: the local port is another one each time; bounded, because
+            # a search without a bound takes the square of a text without spaces
+            r"\S{1,64}:\d{1,5}->\S{1,64}:\d{1,5}",
             r"\b0x[0-9a-fA-F]+\b",
             r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
             # container ids and digests

@@ -62,11 +62,16 @@ class Sense(IntEnum):
     FAILED = 9
 
 
-@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def split(text: str) -> tuple[str, ...]:
     """The words of a camel, kebab, snake or plain text in lower case; compounds made one."""
+    # Cut before it is remembered, here and below: what others write may be a whole log.
+    return _split(text[: limits.READINESS_WORD_CHARACTERS])
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def _split(text: str) -> tuple[str, ...]:
     words: list[str] = []
-    for found in _SPLIT.findall(text[: limits.READINESS_WORD_CHARACTERS]):
+    for found in _SPLIT.findall(text):
         word = found.lower()
         while words and (joined := _JOINED.get((words[-1], word))) is not None:
             words.pop()
@@ -82,7 +87,6 @@ def is_progress(word: str) -> bool:
     return len(word) > 5 and word.endswith("ing") and word not in v.NOT_PROGRESS
 
 
-@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def of_reason(reason: str) -> Sense:
     """What the reason of a condition that is not as it should be means.
 
@@ -91,6 +95,7 @@ def of_reason(reason: str) -> Sense:
     return _weigh(split(reason))
 
 
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def _weigh(words: Sequence[str]) -> Sense:
     if not words:
         return Sense.NOTHING
@@ -185,15 +190,19 @@ _WORST_FIRST: Final = (
 )  # fmt: skip
 
 
-@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def of_phase(text: str) -> Sense:
     """What a phase, a state or a health word means.
 
     READY, RUNNING and COMPLETED only where every word of the text is known; a good word among
     unknown ones is GOOD, which decides nothing.
     """
+    return Sense.NOTHING if len(text) > limits.READINESS_WORD_CHARACTERS else _of_phase(text)
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def _of_phase(text: str) -> Sense:
     words = split(text)
-    if not words or len(text) > limits.READINESS_WORD_CHARACTERS:
+    if not words:
         return Sense.NOTHING
     if len(words) == 1 and words[0] in v.ALONE:
         return Sense[v.ALONE[words[0]]]
@@ -261,10 +270,17 @@ def is_left_out(reason: str) -> bool:
     return "disabled" in words or ("not" in words and "enabled" in words)
 
 
-@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+_MESSAGE_CHARACTERS: Final = 4 * limits.READINESS_WORD_CHARACTERS
+
+
 def of_message(text: str) -> Sense:
     """FAILED or PROGRESS where a message says so plainly, else NOTHING."""
-    line = text[: 4 * limits.READINESS_WORD_CHARACTERS].lower()
+    return _of_line(text[:_MESSAGE_CHARACTERS])
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def _of_line(line: str) -> Sense:
+    line = line.lower()
     first = split(line[:40])[:1]
     if first and is_progress(first[0]):
         return Sense.PROGRESS
@@ -278,16 +294,23 @@ def of_message(text: str) -> Sense:
     return Sense.NOTHING
 
 
-@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def is_users(text: str) -> bool:
     """Whether a failure's word speaks of what the spec's author wrote or refers to."""
-    words = split(text)
+    return _is_users(split(text))
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def _is_users(words: Sequence[str]) -> bool:
     # A lack of capacity is the cluster's, whatever is asked for.
     return "capacity" not in words and any(word in v.USERS for word in words)
 
 
-@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
 def blames_user(message: str) -> bool:
     """Whether a failure's message speaks of the spec, of what it refers to, or of a permission."""
-    line = message[: 4 * limits.READINESS_WORD_CHARACTERS].lower()
+    return _blames_user(message[:_MESSAGE_CHARACTERS])
+
+
+@lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
+def _blames_user(line: str) -> bool:
+    line = line.lower()
     return any(phrase in line for phrase in v.MESSAGE_USERS)
