@@ -125,6 +125,16 @@ def test_counts_that_are_texts_are_counts() -> None:
     assert judged(READY, nodes={**nodes, "available": "2"}) is State.READY
 
 
+def test_what_stopped_because_it_was_done_does_not_rest() -> None:
+    assert judged(READY, condition("Stopped", reason="InstallationCompleted")) is State.READY
+    assert judged(READY, condition("Stopped", reason="UserAsked")) is State.SUSPENDED
+
+
+def test_pods_that_match_are_those_that_are_wanted() -> None:
+    assert judged(matchedPods=3, readyPods=2) is State.PROGRESSING
+    assert judged(matchedPods=3, readyPods=3) is State.READY
+
+
 def test_a_backup_of_which_a_part_failed_is_not_whole() -> None:
     status = {"phase": "Completed", "shards": {"a": "Completed", "b": "Failed"}}
     content = {"apiVersion": "x.example.com/v1", "metadata": {"name": "a"}, "status": status}

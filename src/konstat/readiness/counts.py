@@ -22,7 +22,7 @@ from konstat.readiness.words import split
 
 _HAVE: Final = word_set("ready available updated healthy running current online up uptodate actual")
 _ASKED: Final = word_set("desired expected wanted target")
-_WANTED: Final = word_set("desired total expected wanted target size all")
+_WANTED: Final = word_set("desired total expected wanted target size all matched")
 _NOISE: Final = word_set("number count of num scheduled")
 # Of those that are there, the ones that do what they are there for.
 _GOOD: Final = word_set("ready available healthy running online up")

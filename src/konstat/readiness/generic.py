@@ -15,7 +15,16 @@ from typing import Final
 import msgspec
 
 from konstat.base import limits
-from konstat.readiness import accomplishments, counts, history, predicates, reading, wishes, wording
+from konstat.readiness import (
+    accomplishments,
+    counts,
+    history,
+    predicates,
+    reading,
+    runs,
+    wishes,
+    wording,
+)
 from konstat.readiness.fields import Walk
 from konstat.readiness.fieldtexts import text_beside
 from konstat.readiness.kindrule import KindRule
@@ -204,6 +213,8 @@ def _undecided(
             evidence=[told.evidence],
         )
     doubted = walk.doubted or of_message(text_beside(subject.status)) is not Sense.NOTHING
+    if not doubted and (by_times := runs.told(subject, walk.reader)) is not None:
+        return by_times
     if doubted or walk.reader.bounded or not _convince(walk, signals):
         return _nothing_decides(subject)
     return None

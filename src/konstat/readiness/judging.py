@@ -307,6 +307,8 @@ def _when_true(entry: Entry, role: TypeRole, reason: Sense, reader: Reader) -> S
     if role == "bad":
         return _signal(entry, State.FAILED, _bad_reason(entry))
     if role == "suspended":
+        if entry.type == "Stopped" and not COMPLETED.isdisjoint(split(entry.reason)):
+            return None  # it stopped because it was done
         return _signal(entry, State.SUSPENDED, Reason.PAUSED, decides=True)
     if role == "terminating":
         return _signal(entry, State.TERMINATING, Reason.DELETING)

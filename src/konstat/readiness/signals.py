@@ -103,7 +103,8 @@ class Reader:
         # A check runs again and again, or once: "Running" is no rest of it.
         self.checks = known is None and split(kind)[-1:] == ("check",)
         # A schedule counts the runs of the past, good and bad.
-        self.counts_runs = self.bounded or is_scheduled(kind)
+        self.scheduled = is_scheduled(kind)
+        self.counts_runs = self.bounded or self.scheduled
         # Bounded work that leaves no thing of its own, which could be ready.
         self.pending = self.bounded and not leaves_result(kind)
         self.ignored = frozenset(rule.ignore if rule else ())
