@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from konstat.cli.status.tree import Gathered, TreeNode, build
 from konstat.cli.wait.goal import parse_goal
 from konstat.cli.wait.looking import Look, Target, Watcher
-from konstat.kinds import Deployment, Job
+from konstat.kinds import Deployment, Job, Node
 from konstat.objects.kind import Kind
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -77,6 +77,14 @@ def test_a_name_that_does_not_exist_is_waited_for() -> None:
     assert look.pending == ("Widget w does not exist in namespace demo",)
     every = _watcher("ready", Target(kind=WIDGET)).look([], monotonic=0.0)
     assert every.pending == ("there are no widgets.example.com in namespace demo",)
+
+
+def test_what_has_no_namespace_is_not_missed_in_one() -> None:
+    watcher = _watcher("ready", Target(kind=Node.kind), Target(kind=Node.kind, name="a"))
+    assert watcher.look([], monotonic=0.0).pending == (
+        "there are no nodes",
+        "Node a does not exist",
+    )
 
 
 def test_nothing_is_decided_on_what_was_before_the_server_went() -> None:

@@ -104,13 +104,14 @@ class Watcher:
         for target in self._targets:
             if any(_is_meant(target, node) for node in nodes):
                 continue
+            place = self._place if target.kind.namespaced else ""
             if not target.name:
-                yield f"there are no {target.kind.resource} {self._place}"
+                yield f"there are no {target.kind.resource} {place}".rstrip()
                 continue
             gone = missing_node(
                 target.kind.api_version, kind=target.kind.kind, namespace="", name=target.name
             )
-            yield f"{_called(gone)} does not exist {self._place}".rstrip()
+            yield f"{_called(gone)} does not exist {place}".rstrip()
 
     def _gone(self, nodes: Sequence[TreeNode]) -> Look:
         """Those that were there at the first look are waited for; a new namesake is another one."""
