@@ -1,8 +1,9 @@
 """`compute`: is this object done, and if not, why, and whose turn is it?
 
 The order is the same for all kinds: an object that does not exist is Missing; one that is being
-deleted is Terminating; one whose status is about another generation is Progressing; then the rule
-of its kind decides, or its conditions (`generic`) where the kind has no rule. Pure: the object,
+deleted is Terminating; then a user's function for its kind decides. Without one, a status about
+another generation is Progressing, and the built-in function of the kind decides, or what the status
+says (`generic`). Pure: the object,
 the related ones and the time are all given.
 """
 

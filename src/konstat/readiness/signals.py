@@ -153,7 +153,7 @@ def leaves_result(kind: str) -> bool:
     return any(word in _RESULTS for word in split(kind)[-1:])
 
 
-# What a kind rule's word means: the state, the reason, and whether it decides for Ready.
+# What a kind rule's word means.
 _OUTCOMES: Final[dict[str, tuple[State, Reason]]] = {
     "Ready": (State.READY, Reason.CONDITIONS_MET),
     "Completed": (State.READY, Reason.COMPLETED),
