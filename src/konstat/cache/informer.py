@@ -76,6 +76,11 @@ class Informer:
                 return self._refusal
 
     @property
+    def fails(self) -> bool:
+        """Whether the last try to read the kind went wrong; a slow first list is no failure."""
+        return self._state != "synced" and bool(self._watcher.problem)
+
+    @property
     def last_contact_monotonic(self) -> float | None:
         """When the server last said anything about this kind; None before that."""
         return self._watcher.statistics().last_contact_monotonic

@@ -76,11 +76,26 @@ class World:
             await clock.sleep(limits.TREE_REREAD_SECONDS)
 
     async def wait_read(self) -> None:
-        """Wait until every kind was read once, or is known to be unreadable."""
+        """Wait until every kind was read once, or is known to be unreadable.
+
+        A kind of children that only fails, as behind a broken webhook, is given up after
+        `limits.TREE_FAILING_SECONDS`: its objects are missing from the tree, which says so.
+        """
         await self._was_listed.wait()
-        for informer in self._informers():
+        for informer in self._resources.values():
             while informer.state == "unsynced":
                 await informer.wait_changed()
+        failing_since: dict[Kind, float] = {}
+        while not all(self._is_read(child, failing_since) for child in self._children.values()):
+            await clock.sleep(limits.TREE_LOOK_SECONDS)
+
+    def _is_read(self, child: Informer, failing_since: dict[Kind, float]) -> bool:
+        """Whether there is nothing to wait for; notes since when the kind fails."""
+        if not child.fails:
+            failing_since.pop(child.kind, None)
+            return child.state != "unsynced"
+        since = failing_since.setdefault(child.kind, clock.monotonic())
+        return clock.monotonic() - since >= limits.TREE_FAILING_SECONDS
 
     def require(self) -> None:
         """Raise UserError when the resources that were asked for cannot be watched."""
