@@ -104,7 +104,8 @@ def test_work_that_ends_needs_its_end() -> None:
         ({"systemHealthStatus": "warning"}, State.FAILED),
         # an unknown word or a message of trouble is a doubt
         ({"synced": True, "phase": "Frobbed"}, State.UNKNOWN),
-        ({"synced": True, "message": "failed to write"}, State.UNKNOWN),
+        ({"synced": True, "message": "the write was denied"}, State.UNKNOWN),
+        ({"synced": True, "message": "failed to write"}, State.FAILED),
         ({"lastOperation": {"state": "Succeeded"}, "state": "Frobbed"}, State.UNKNOWN),
         # work that a flag or a number tells of
         ({"updating": True, "ready": True}, State.PROGRESSING),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,6 +134,47 @@ def test_what_stopped_because_it_was_done_does_not_rest() -> None:
 def test_pods_that_match_are_those_that_are_wanted() -> None:
     assert judged(matchedPods=3, readyPods=2) is State.PROGRESSING
     assert judged(matchedPods=3, readyPods=3) is State.READY
+
+
+@pytest.mark.parametrize(
+    ("fields", "state"),
+    [
+        ({"message": "failed to reconcile"}, State.FAILED),
+        ({"message": "3 parts, none failed to start"}, State.READY),
+        ({"stateReason": "error: no route"}, State.FAILED),
+        ({"degradedReason": "a disk is broken"}, State.FAILED),
+        ({"warningMessage": "a disk is old"}, State.READY),
+        ({"errorCode": "E12"}, State.FAILED),
+        ({"errorCode": "0"}, State.READY),
+        ({"errorCode": 12}, State.FAILED),
+        ({"errorCode": 0}, State.READY),
+        ({"nodesNotReady": ["a"]}, State.PROGRESSING),
+        ({"nodesNotReady": []}, State.READY),
+        ({"crashedInstances": 2}, State.PROGRESSING),
+        ({"reachable": False}, State.PROGRESSING),
+        ({"hasQuorum": False}, State.PROGRESSING),
+    ],
+)
+def test_fields_beside_a_summary_that_is_true(fields: dict[str, Any], state: State) -> None:
+    assert judged(READY, **fields) is state
+
+
+def test_a_rule_leaves_a_message_out(tmp_path: Path) -> None:
+    content = {
+        "apiVersion": "x.example.com/v1",
+        "kind": "Thing",
+        "metadata": {"name": "a"},
+        "status": {"phase": "Ready", "message": "failed to reconcile once"},
+    }
+    rules = Rules(builtin=False)
+    file = tmp_path / "rules.yaml"
+    file.write_text(
+        "group: x.example.com\ndocs: https://x.example.com/\n"
+        "kinds: {Thing: {ignore: [status.message]}}\n"
+    )
+    rules.load(file)
+    assert compute(content, rules=Rules(builtin=False)).state is State.FAILED
+    assert compute(content, rules=rules).state is State.READY
 
 
 def test_a_backup_of_which_a_part_failed_is_not_whole() -> None:

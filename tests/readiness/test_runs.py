@@ -29,7 +29,8 @@ def judged(kind: str, **status: Any) -> State:
         ({"nextRun": "soon"}, State.UNKNOWN),
         ({"lastScheduleTime": AT}, State.UNKNOWN),
         ({"nextRun": AT, "error": "boom"}, State.FAILED),
-        ({"nextRun": AT, "message": "cannot start the work"}, State.UNKNOWN),
+        ({"nextRun": AT, "message": "cannot start the work"}, State.FAILED),
+        ({"nextRun": AT, "message": "the work was denied"}, State.UNKNOWN),
         ({"nextRun": AT, "conditions": [{"type": "Odd", "status": "False"}]}, State.UNKNOWN),
     ],
 )

@@ -39,7 +39,7 @@ _SCALES: Final = (
 _MEASURES: Final = word_set(
     "bytes byte memory cpu disk space capacity percent percentage seconds minutes ms time usage gb"
 )
-_LACKING: Final = word_set("unavailable unready unhealthy failed offline missing lost")
+_LACKING: Final = word_set("unavailable unready unhealthy failed offline missing lost crashed")
 
 
 _SORTS: Final = {

@@ -19,7 +19,7 @@ from konstat.readiness.verdict import Evidence, State
 from konstat.readiness.vocabulary import word_set
 from konstat.readiness.words import split
 
-_EXITS: Final = word_set("exit return")
+_EXITS: Final = word_set("exit return error err")
 _TALLIED: Final = word_set("failures errors")
 # Of which one is no failure of the object's: a bound, or something of the past.
 _BOUNDS: Final = word_set(

@@ -41,7 +41,7 @@ _INNER: Final = (
 )  # fmt: skip
 _OUTCOME_KEYS: Final = ("state", "status", "phase", "result", "outcome")
 _HARMLESS: Final = frozenset(
-    ("", "none", "null", "nil", "<nil>", "ok", "success", "no error", "{}")
+    ("", "none", "null", "nil", "<nil>", "ok", "success", "no error", "noerror", "{}", "0", "200")
 )
 _DIGITS: Final = 7
 _CONTAINERS: Final = (dict, list, tuple, Mapping)

@@ -28,10 +28,19 @@ from konstat.readiness import (
 from konstat.readiness.fields import Walk
 from konstat.readiness.fieldtexts import text_beside
 from konstat.readiness.kindrule import KindRule
-from konstat.readiness.signals import SOFT, TALLY, UNSURE, WEAK, Reader, Signal, of_outcome
+from konstat.readiness.signals import (
+    SOFT,
+    TALLY,
+    UNSURE,
+    WEAK,
+    Reader,
+    Signal,
+    failure,
+    of_outcome,
+)
 from konstat.readiness.subject import Subject
 from konstat.readiness.verdict import Evidence, Readiness, Reason, State
-from konstat.readiness.words import Sense, of_message
+from konstat.readiness.words import Sense, begins_with_failure, of_message
 
 
 def by_conditions(subject: Subject, rule: KindRule | None = None) -> Readiness:
@@ -46,6 +55,7 @@ def read(subject: Subject, reader: Reader) -> Readiness:
         return _suspended(subject, reader) or _existing(subject)
     walk = Walk(subject.content, reader, generation=subject.generation)
     walk.run(subject.content.get("status"))
+    walk.add(_complaint(subject, reader))
     if "parentRefs" in subject.spec:
         walk.add(counts.parents(subject.content))
     if rule is not None:
@@ -115,6 +125,23 @@ def not_observed(subject: Subject, evidence: Evidence, observed: int) -> Readine
         f"the status {seen}, the spec is at generation {subject.generation}",
         evidence=[evidence],
     )
+
+
+def _complaint(subject: Subject, reader: Reader) -> Signal | None:
+    """What a message beside the words and flags of the status reports as failed."""
+    for key in _COMPLAINTS:
+        text = subject.status.get(key)
+        if isinstance(text, str) and begins_with_failure(text):
+            path = f"status.{key}"
+            if path in reader.ignored or path in reader.explained:
+                continue
+            detail = wording.steady(text)
+            reason = failure("", text)
+            return Signal(State.FAILED, reason, f"{key}: {detail}", Evidence(path, detail), rank=6)
+    return None
+
+
+_COMPLAINTS: Final = ("message", "statusMessage", "stateReason", "statusReason", "phaseReason")
 
 
 # --- signals that only a rule gives ---------------------------------------------------------

@@ -72,6 +72,7 @@ _SIDE_FLAG_WORDS: Final = word_set(
     ready available healthy initialized provisioned synced installed deployed complete
     completed done finished succeeded bound established registered connected reconciled valid
     attached created configured active synchronized enforced verified published joined applied
+    reachable quorum online functional operational
     """
 )
 _RECORDS: Final = word_set(
@@ -110,9 +111,10 @@ _OBSERVED: Final = word_set("lastobservedstate lastobservedstatus lastobservedph
 _ATTEMPTS: Final = word_set("trial trials attempt attempts iteration iterations")
 _ERROR_ENDS: Final = word_set(
     """
-    error errors message messages reason cause description msg details text problems problem
+    error errors message messages reason cause description msg details text problems problem code
     """
 )
+_WHY: Final = word_set("message reason cause description msg details")
 _SIDES: Final = word_set("phase state status health robustness verdict result outcome conclusion")
 _ERRORS: Final = word_set("error errors failure failures exception exceptions problem problems")
 VERSIONED: Final = word_set("version revision image generation hash")
@@ -140,7 +142,7 @@ def role_of_key(key: str) -> KeyRole:
         return KeyRole.SKIP  # what was tried besides, as an experiment does
     if words[0] == "current" and len(words) == 2 and last in VERSIONED:
         return KeyRole.VERSION
-    if any(word in _ERRORS for word in words) and last in _ERROR_ENDS:
+    if last in _ERROR_ENDS and _is_of_errors(words):
         return KeyRole.ERROR
     if words[0] in _ASIDE or last in _ASIDE:
         return KeyRole.SKIP
@@ -149,6 +151,13 @@ def role_of_key(key: str) -> KeyRole:
             return KeyRole.PHASE
         return KeyRole.SIDE_PHASE
     return _flag(words, last)
+
+
+def _is_of_errors(words: tuple[str, ...]) -> bool:
+    """Of ``lastErrorMessage`` and of ``degradedReason``, but not of ``failedMessages``."""
+    if any(word in _ERRORS for word in words):
+        return True
+    return words[0] in v.FAILURE and words[0] not in v.SOFT_FAILURES and words[-1] in _WHY
 
 
 @lru_cache(maxsize=limits.READINESS_CACHED_WORDS)
@@ -180,6 +189,8 @@ def _exact(bare: str) -> KeyRole | None:
 def _flag(words: tuple[str, ...], last: str) -> KeyRole:
     if last == "active" and words[:-1] not in ((), ("is",)):
         return KeyRole.PART  # of a time-out, a session, an alarm
+    if last in _SIDE_FLAG_WORDS and words[-2:-1] == ("not",):
+        return KeyRole.LACKING  # "nodesNotReady"
     if last in _SIDE_FLAG_WORDS or words == ("powered", "on"):
         return KeyRole.PART if words[0] in v.NEGATION else KeyRole.SIDE_FLAG
     if last in ("warning", "warnings", "violations"):
