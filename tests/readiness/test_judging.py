@@ -152,6 +152,11 @@ def test_pods_that_match_are_those_that_are_wanted() -> None:
         ({"nodesNotReady": []}, State.READY),
         ({"crashedInstances": 2}, State.PROGRESSING),
         ({"reachable": False}, State.PROGRESSING),
+        ({"lastUpdateStatus": "Failed"}, State.FAILED),
+        ({"lastUpdateStatus": "InProgress"}, State.PROGRESSING),
+        ({"lastUpdateStatus": "Successful"}, State.READY),
+        ({"lastBackupStatus": "Failed"}, State.READY),
+        ({"stackStatus": "UPDATE_ROLLBACK_COMPLETE"}, State.FAILED),
         ({"hasQuorum": False}, State.PROGRESSING),
     ],
 )

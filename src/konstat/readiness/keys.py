@@ -108,6 +108,13 @@ _NO_WORK: Final = word_set(
 _LEVELS: Final = word_set("level severity")
 # Which is the latest, and no past.
 _OBSERVED: Final = word_set("lastobservedstate lastobservedstatus lastobservedphase")
+# Of the object itself, of which the last is the one that counts: `lastUpdateStatus`.
+_CHANGES: Final = word_set(
+    """
+    update upgrade deploy deployment operation reconcile reconciliation sync apply change rollout
+    configuration
+    """
+)
 _ATTEMPTS: Final = word_set("trial trials attempt attempts iteration iterations")
 _ERROR_ENDS: Final = word_set(
     """
@@ -144,6 +151,8 @@ def role_of_key(key: str) -> KeyRole:
         return KeyRole.VERSION
     if last in _ERROR_ENDS and _is_of_errors(words):
         return KeyRole.ERROR
+    if words[0] == "last" and last in _SIDES and not _CHANGES.isdisjoint(words):
+        return KeyRole.RECORD
     if words[0] in _ASIDE or last in _ASIDE:
         return KeyRole.SKIP
     if last in _SIDES:

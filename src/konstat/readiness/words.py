@@ -30,7 +30,7 @@ _JOINED: Final = {
     ("on", "hold"): "onhold", ("can", "not"): "cannot", ("can", "t"): "cant",
     ("storage", "full"): "storagefull", ("disk", "full"): "diskfull",
     ("split", "brain"): "splitbrain", ("rolling", "back"): "rollingback",
-    ("roll", "back"): "rollback", ("start", "up"): "startup", ("scale", "down"): "scaledown",
+    ("rollback", "complete"): "rolledback", ("roll", "back"): "rollback", ("start", "up"): "startup", ("scale", "down"): "scaledown",
     ("shutting", "down"): "terminating", ("scaled", "down"): "scaledown",
     ("scaling", "down"): "scalingdown", ("scaling", "up"): "scalingup",
     ("tear", "down"): "teardown", ("tearing", "down"): "terminating",
