@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from konstat.base import limits
 from konstat.readiness import Rules, State, compute
+from konstat.readiness.conditiontypes import role_of
+from konstat.readiness.keys import role_of_key
 
 
 def condition(name: str, status: str = "True", reason: str = "", **more: str) -> dict[str, str]:
@@ -214,3 +217,16 @@ def test_a_route_waits_for_all_parents_that_it_refers_to() -> None:
     assert compute(content, rules=rules).state is State.PROGRESSING
     content["status"] = {"parents": [told, told]}
     assert compute(content, rules=rules).state is State.READY
+
+
+def test_names_that_are_whole_texts_are_not_remembered() -> None:
+    text = "x" * limits.READINESS_WORD_CHARACTERS
+    kept = role_of_key.cache_info().misses
+    assert judged(READY, **{text + "Error": "boom", text + "s": [{"ready": False}]}) is (
+        State.PROGRESSING
+    )
+    assert role_of_key.cache_info().misses <= kept + 2  # conditions, ready
+    judged(condition(text + "1"))
+    kept = role_of.cache_info().misses
+    judged(condition(text + "2"))
+    assert role_of.cache_info().misses == kept

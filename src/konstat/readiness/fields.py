@@ -126,6 +126,10 @@ class Walk:
         depth: int,
         beside: Beside,
     ) -> None:
+        if len(key) > limits.READINESS_WORD_CHARACTERS:  # no name of a field; it is not remembered
+            if isinstance(value, _CONTAINERS):
+                self._container(KeyRole.PART, joined(place, key), value, depth)
+            return
         role = role_of_key(key)
         if isinstance(value, str) and len(value) < _DIGITS and value.isdecimal():
             beside.numbers[key] = int(value)  # "3", as some write their counts

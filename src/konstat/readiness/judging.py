@@ -87,6 +87,7 @@ def of_condition(
         reason = ""
     if type(kind) is str:
         name = kind
+    name = name[: limits.READINESS_WORD_CHARACTERS]  # what it means is remembered
     long = len(message) + len(reason) + len(name) > limits.READINESS_REMEMBERED_CHARACTERS
     judge = _condition if long else _remembered
     return judge(
