@@ -1,4 +1,4 @@
-"""The closed set of reasons."""
+"""The closed set of reasons, and the bounds of what a verdict carries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import konstat.readiness
-from konstat.readiness import Reason, State, Turn
+from konstat.base import limits
+from konstat.readiness import Reason, State, Turn, compute
 
 SOURCES = Path(konstat.readiness.__file__).parent
 
@@ -31,3 +32,15 @@ def test_states_are_ordered_from_best_to_worst() -> None:
     assert [state.severity for state in State] == list(range(7))
     assert State.READY.severity < State.SUSPENDED.severity < State.UNKNOWN.severity
     assert max(State, key=lambda state: state.severity) is State.FAILED
+
+
+def test_evidence_holds_no_more_of_a_text_than_a_message() -> None:
+    status = {"phase": "x" * 2**20, "conditions": [{"type": "Ready" + "y" * 2**20, "status": "?"}]}
+    content = {"apiVersion": "example.com/v1", "kind": "Widget", "status": status}
+    for kind in ("Widget", "Pod"):
+        verdict = compute({**content, "kind": kind})
+        sizes = [len(str(e.value)) + len(e.path) for e in verdict.evidence]
+        assert max(sizes, default=0) <= 2 * limits.MESSAGE_CHARACTERS
+    failed = {**status, "phase": "Failed " + "x" * 2**20}
+    verdict = compute({**content, "status": failed})
+    assert all(len(str(e.value)) <= limits.MESSAGE_CHARACTERS for e in verdict.evidence)

@@ -129,7 +129,7 @@ class Subject:
             reason=reason,
             message=wording.capped(message),
             turn=reason.turn if turn is None else turn,
-            evidence=tuple(evidence)[: limits.READINESS_EVIDENCE],
+            evidence=tuple(map(_bounded, tuple(evidence)[: limits.READINESS_EVIDENCE])),
             generation=self.generation,
             recheck_at=recheck_at,
         )
@@ -139,6 +139,16 @@ class Subject:
         value = reading.at(self.content, *path)
         scalar = value if isinstance(value, str | int | float | bool) else None
         return Evidence(".".join(path), scalar)
+
+
+def _bounded(entry: Evidence) -> Evidence:
+    """``entry`` with texts that others wrote cut to `limits.MESSAGE_CHARACTERS`."""
+    path, value = entry.path, entry.value
+    most = limits.MESSAGE_CHARACTERS
+    if len(path) <= most and not (isinstance(value, str) and len(value) > most):
+        return entry
+    cut = wording.capped(value) if isinstance(value, str) else value
+    return Evidence(wording.capped(path), cut)
 
 
 def evidence_of(condition: Condition) -> Evidence:
