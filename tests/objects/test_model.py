@@ -17,6 +17,7 @@ from konstat.objects.model import (
     PerAttempt,
     Spec,
     Status,
+    StatusField,
     StatusPart,
     rules_of,
     status_fields,
@@ -26,7 +27,9 @@ from konstat.objects.quantity import Quantity
 
 
 class Part(StatusPart):
-    pass
+    @classmethod
+    def begin(cls, field: StatusField) -> Part:
+        return cls()
 
 
 class Inner(Model):
@@ -128,3 +131,11 @@ def test_a_status_is_a_draft_that_may_be_assigned_to() -> None:
     report: Any = Report(part=Part())
     report.kept = 5
     assert report.kept == 5
+
+
+def test_a_part_must_say_how_an_attempt_begins_it() -> None:
+    class Silent(StatusPart):
+        pass
+
+    with pytest.raises(TypeError, match="begin"):
+        Silent()  # pyright: ignore[reportAbstractUsage]

@@ -8,6 +8,7 @@ themselves, which is what type checkers follow exactly (measured for ty, basedpy
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cache
 from typing import Any, ClassVar, dataclass_transform, get_args, get_type_hints
 
@@ -77,13 +78,13 @@ class Spec(Model):
     """What a user asks for; the base of a resource's ``spec``."""
 
 
-class StatusPart:
+class StatusPart(ABC):
     """Base of status field types that are published as conditions, not as fields."""
 
     @classmethod
+    @abstractmethod
     def begin(cls, field: StatusField) -> StatusPart:
         """A part without evidence yet, as ``field`` declares it."""
-        raise NotImplementedError(f"{cls.__name__} must say how an attempt begins it")
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
