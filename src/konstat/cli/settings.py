@@ -73,6 +73,17 @@ def checked_namespaces(
     return texts
 
 
+def namespace_option(command: F) -> F:
+    """Add ``-n``/``--namespace``: one namespace to look in."""
+    return click.option(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        callback=checked_namespace,
+        help="Default: that of the kubeconfig context.",
+    )(command)
+
+
 def cluster_options(command: F) -> F:
     """Add ``--kubeconfig`` and ``--context``: where the cluster is."""
     command = click.option(

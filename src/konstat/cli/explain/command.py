@@ -20,7 +20,7 @@ from konstat.cli.explain.manifests import STANDARD_INPUT, gathered_from, read_ma
 from konstat.cli.explain.render import render
 from konstat.cli.explain.story import FORMAT, Document, Explanation, explain_tree, missing, worst
 from konstat.cli.rules import rules_option
-from konstat.cli.settings import checked_namespace, cluster_options, name_problem, settings_of
+from konstat.cli.settings import cluster_options, name_problem, namespace_option, settings_of
 from konstat.cli.status.gather import gather
 from konstat.cli.status.plan import make_plan
 from konstat.cli.status.screen import symbols_for
@@ -46,13 +46,7 @@ EXIT_UNKNOWN: Final = 2
     metavar="FILE",
     help="Judge objects of this file or folder instead of the cluster's (- is standard input).",
 )
-@click.option(
-    "-n",
-    "--namespace",
-    metavar="NAME",
-    callback=checked_namespace,
-    help="Default: that of the kubeconfig context.",
-)
+@namespace_option
 @click.option(
     "-o",
     "--output",

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from konstat.cli.rules import rules_option
-from konstat.cli.settings import checked_namespace, cluster_options, name_problem, settings_of
+from konstat.cli.settings import cluster_options, name_problem, namespace_option, settings_of
 from konstat.cli.status.gather import gather
 from konstat.cli.status.live import follow
 from konstat.cli.status.plan import Plan, make_plan
@@ -22,13 +22,7 @@ from konstat.client.discovery import Discovery
 @click.command()
 @click.argument("kind", required=False, default="")
 @click.argument("name", required=False, default="")
-@click.option(
-    "-n",
-    "--namespace",
-    metavar="NAME",
-    callback=checked_namespace,
-    help="Default: that of the kubeconfig context.",
-)
+@namespace_option
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look in every namespace.")
 @click.option(
     "-o",

@@ -16,7 +16,7 @@ from konstat.base.tasks import open_tasks
 from konstat.base.waiting import wait_at_most
 from konstat.cache import Informers
 from konstat.cli.rules import rules_option
-from konstat.cli.settings import checked_namespace, cluster_options, name_problem, settings_of
+from konstat.cli.settings import cluster_options, name_problem, namespace_option, settings_of
 from konstat.cli.status.live import World
 from konstat.cli.status.plan import Plan, plan_for
 from konstat.cli.status.tree import build
@@ -75,13 +75,7 @@ def _goal(ctx: click.Context, param: click.Parameter, value: str) -> Goal:
     metavar="DURATION",
     help="How long a failure that others may mend is borne before giving up.",
 )
-@click.option(
-    "-n",
-    "--namespace",
-    metavar="NAME",
-    callback=checked_namespace,
-    help="Default: that of the kubeconfig context.",
-)
+@namespace_option
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look in every namespace.")
 @rules_option
 @cluster_options
